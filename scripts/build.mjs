@@ -1,0 +1,99 @@
+// Builds dist/: the executable, the library, its declarations and the notices of what is bundled in.
+// `node scripts/build.mjs` builds the package; `--out DIR --entry FILE …` bundles other entry points (no declarations), to try the bundler out.
+import { spawnSync } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+// Native code cannot be bundled; everything else is, because one file starts far faster than a tree of packages.
+const external = ["@photostructure/sqlite"];
+// Bundled CommonJS packages call `require` for Node's own modules; in an ES module there is none until we make one.
+const requireBanner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+
+const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry: { type: "string", multiple: true } } });
+const out = resolve(root, flags.out ?? "dist");
+const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
+
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+const { metafile } = await bundle();
+await finishExecutable(join(out, "main.js"));
+await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), await notices(bundledPackages(metafile)));
+if (flags.entry === undefined) await emitDeclarations(join(out, "types"));
+
+/** A first pass finds out whether any CommonJS came in, so that the banner is there only when it is needed. */
+async function bundle() {
+  const options = {
+    absWorkingDir: root,
+    entryPoints,
+    outdir: out,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    minify: true,
+    legalComments: "none",
+    external,
+    chunkNames: "chunks/[name]-[hash]",
+    metafile: true,
+    logLevel: "warning",
+  };
+  const first = await build({ ...options, write: false });
+  const needsRequire = Object.values(first.metafile.inputs).some((input) => input.format === "cjs");
+  return build({ ...options, banner: needsRequire ? { js: requireBanner } : {} });
+}
+
+async function finishExecutable(path) {
+  const text = await readFile(path, "utf8").catch((error) => {
+    if (error.code === "ENOENT" && flags.entry !== undefined) return undefined;
+    throw error;
+  });
+  if (text === undefined) return;
+  if (!text.startsWith("#!")) await writeFile(path, `#!/usr/bin/env node\n${text}`);
+  await chmod(path, 0o755);
+}
+
+/** Folders of the packages that contributed code, from esbuild's own list of inputs. */
+function bundledPackages(meta) {
+  const folders = new Set();
+  for (const output of Object.values(meta.outputs)) {
+    for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
+      if (found !== null && bytesInOutput > 0) folders.add(resolve(root, found[1]));
+    }
+  }
+  return [...folders].sort();
+}
+
+async function notices(folders) {
+  const parts = ["Holdfast's executable and library contain code of these packages, each under its own licence.\n"];
+  for (const folder of folders) {
+    const { name, version, license, author } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).sort();
+    if (files.length === 0 && license === undefined) throw new Error(`${name}@${version} has neither a licence file nor a licence field; it must not be bundled.`);
+    const by = typeof author === "string" ? author : author?.name;
+    const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+    const body =
+      texts.length > 0
+        ? texts.map((text) => text.trim()).join("\n\n")
+        : `Licensed under ${license}${by === undefined ? "" : ` by ${by}`}; the package carries no licence text of its own.`;
+    parts.push(`${"-".repeat(80)}\n${name} ${version} (${license ?? "see below"})\n\n${body}\n`);
+  }
+  return parts.join("\n");
+}
+
+async function emitDeclarations(folder) {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const { status } = spawnSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", folder], { stdio: "inherit" });
+  if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
+  // tsc leaves the `.ts` of relative imports as it is in declarations; only `.js` is understood by every consumer's resolver.
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith(".d.ts")) continue;
+    const text = await readFile(join(folder, file), "utf8");
+    await writeFile(join(folder, file), text.replaceAll(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"'));
+  }
+}

@@ -1,0 +1,306 @@
+import { readFileSync } from "node:fs";
+import { homedir, hostname, userInfo } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { durationForms, parseDurationMs } from "./kernel/duration.ts";
+import { HoldfastError, invalidInput } from "./kernel/errors.ts";
+
+/**
+ * Every setting, from a flag, the environment or a file, checked once here and then a plain value.
+ * This file alone reads the environment. Precedence: flag, HOLDFAST_* variable, configuration file, variable of a replaced system, default.
+ */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const durationMs = (minMs: number, maxMs: number) =>
+  z
+    .union([z.number(), z.string()])
+    .transform((raw) => parseDurationMs(String(raw)) ?? Number.NaN)
+    .pipe(z.number().min(minMs).max(maxMs));
+const wholeNumber = (min: number, max: number) => z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).pipe(z.number().int().min(min).max(max));
+const flag = z.union([z.boolean(), z.stringbool()]);
+const words = z.union([
+  z.array(z.string().min(1)),
+  z.string().transform((text) =>
+    text
+      .split(",")
+      .map((word) => word.trim())
+      .filter((word) => word !== ""),
+  ),
+]);
+
+const configSchema = z.strictObject({
+  store: z.string().refine((url) => builtSchemes.some((scheme) => url.startsWith(scheme) && (scheme !== "sqlite:" || url.length > scheme.length))),
+  namespace: z.string().min(1),
+  profile: z.string().min(1).optional(),
+  tools: words.optional(),
+  readOnly: flag.default(false),
+  claimTtl: durationMs(1_000, 7 * 86_400_000).default(15 * 60_000),
+  historyAge: durationMs(60_000, 3_650 * 86_400_000).default(30 * 86_400_000),
+  historyRevisions: wholeNumber(1_000, 1_000_000_000).default(1_000_000),
+  agent: z.string().min(1).optional(),
+  host: z.string().min(1).default("127.0.0.1"),
+  port: wholeNumber(0, 65_535).default(7_420),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("warn"),
+});
+type Settings = z.output<typeof configSchema>;
+type SettingName = keyof Settings;
+
+const builtSchemes = ["sqlite:", "memory:"] as const;
+
+export interface SettingSource {
+  readonly flag: string;
+  /** What stands after the flag; absent for a switch. */
+  readonly takes?: string;
+  readonly variable: string;
+  /** Variables of the replaced systems that mean the same. */
+  readonly aliases: readonly string[];
+  readonly allowed: string;
+  readonly fallback: string;
+  readonly meaning: string;
+}
+
+/** Where each setting comes from and what it means; help texts and docs/configuration.md are made from this table. */
+export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
+  store: {
+    flag: "store",
+    takes: "URL",
+    variable: "HOLDFAST_STORE",
+    aliases: ["CHECKPOINT_DB_PATH", "STATE_BACKEND", "DB_PATH", "REDIS_URL"],
+    allowed: "must be sqlite:PATH or memory: (this build has: sqlite:, memory:)",
+    fallback: "a file in the user's data folder",
+    meaning: "Where state lives: `sqlite:PATH` (created with its folders) or `memory:` (nothing survives the process).",
+  },
+  namespace: {
+    flag: "namespace",
+    takes: "NAME",
+    variable: "HOLDFAST_NAMESPACE",
+    aliases: [],
+    allowed: "must be a non-empty name",
+    fallback: "default",
+    meaning: "The namespace: one separate history of keys, leases, runs and sessions inside the store.",
+  },
+  profile: {
+    flag: "profile",
+    takes: "NAME",
+    variable: "HOLDFAST_PROFILE",
+    aliases: [],
+    allowed: "must be the name of a profile",
+    fallback: "all",
+    meaning: "A preset of tools for MCP clients. `holdfast doctor` lists the profiles with their token cost.",
+  },
+  tools: {
+    flag: "tools",
+    takes: "LIST",
+    variable: "HOLDFAST_TOOLS",
+    aliases: [],
+    allowed: "must be toolset names separated by commas",
+    fallback: "those of the profile",
+    meaning: "Only these toolsets, for example `state,lease`.",
+  },
+  readOnly: {
+    flag: "read-only",
+    variable: "HOLDFAST_READ_ONLY",
+    aliases: [],
+    allowed: "must be true or false",
+    fallback: "false",
+    meaning: "Offer and accept only tools that change nothing.",
+  },
+  claimTtl: {
+    flag: "claim-ttl",
+    takes: "DURATION",
+    variable: "HOLDFAST_CLAIM_TTL",
+    aliases: [],
+    allowed: `must be ${durationForms}, from 1s to 7d`,
+    fallback: "15m",
+    meaning: "How long a workflow claim lasts when the caller does not say.",
+  },
+  historyAge: {
+    flag: "history-age",
+    takes: "DURATION",
+    variable: "HOLDFAST_HISTORY_AGE",
+    aliases: [],
+    allowed: `must be ${durationForms}, from 1m to 3650d`,
+    fallback: "30d",
+    meaning: "History older than this may be forgotten; live entries never are.",
+  },
+  historyRevisions: {
+    flag: "history-revisions",
+    takes: "COUNT",
+    variable: "HOLDFAST_HISTORY_REVISIONS",
+    aliases: [],
+    allowed: "must be a whole number from 1000 to 1000000000",
+    fallback: "1000000",
+    meaning: "Revisions of history kept per namespace at most; the older ones may be forgotten.",
+  },
+  agent: {
+    flag: "agent",
+    takes: "NAME",
+    variable: "HOLDFAST_AGENT",
+    aliases: [],
+    allowed: "must be a non-empty name",
+    fallback: "USER@HOST:SHELL where a command needs a holder or an agent, none elsewhere",
+    meaning: "Who the command line acts as: the holder of leases and claims, and the label in history. SHELL is the id of the parent process, so that two terminals are two holders.",
+  },
+  host: {
+    flag: "host",
+    takes: "ADDRESS",
+    variable: "HOLDFAST_HOST",
+    aliases: ["SIDECAR_HOST"],
+    allowed: "must be a host name or an address",
+    fallback: "127.0.0.1",
+    meaning: "Address for the HTTP server. The stdio server and the command line do not use it.",
+  },
+  port: {
+    flag: "port",
+    takes: "NUMBER",
+    variable: "HOLDFAST_PORT",
+    aliases: ["SIDECAR_PORT"],
+    allowed: "must be a whole number from 0 to 65535",
+    fallback: "7420",
+    meaning: "Port for the HTTP server. The stdio server and the command line do not use it.",
+  },
+  logLevel: {
+    flag: "log-level",
+    takes: "LEVEL",
+    variable: "HOLDFAST_LOG_LEVEL",
+    aliases: [],
+    allowed: "must be one of debug, info, warn, error",
+    fallback: "warn",
+    meaning: "Least severity written to standard error, one JSON object per line.",
+  },
+};
+
+export const configFileSource = {
+  flag: "config",
+  takes: "FILE",
+  variable: "HOLDFAST_CONFIG",
+  meaning: "A JSON file with any of these settings under their names in camelCase, for example `{\"namespace\": \"team\", \"claimTtl\": \"30m\"}`.",
+} as const;
+
+/** The flags every command takes, as the command line reads them. */
+export const settingFlags: readonly { readonly name: string; readonly takes?: string; readonly meaning: string }[] = [
+  ...Object.values(settingSources).map(({ flag: name, takes, meaning }) => ({ name, takes, meaning })),
+  { name: configFileSource.flag, takes: configFileSource.takes, meaning: configFileSource.meaning },
+];
+
+export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge">> {
+  readonly claimTtlMs: number;
+  readonly historyAgeMs: number;
+  /** Which flag, variable or file each setting came from; "default" otherwise. */
+  readonly origins: Readonly<Record<SettingName, string>>;
+  /** Colour may be used on a terminal: NO_COLOR is unset. */
+  readonly colourAllowed: boolean;
+}
+
+/** Flags by name without dashes, as the command line gave them. */
+type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+interface Given {
+  readonly raw: unknown;
+  readonly origin: string;
+}
+
+/** `options` are settings of a program that uses the library; they go before everything else. */
+export function readConfig(flags: Flags = {}, environment: Environment = process.env, options: Readonly<Partial<Record<SettingName, unknown>>> = {}): Config {
+  const file = readConfigFile(flags, environment);
+  const given: Partial<Record<SettingName, Given>> = {};
+  for (const [name, source] of Object.entries(settingSources) as [SettingName, SettingSource][]) {
+    given[name] = firstGiven(
+      [options[name], name],
+      [flags[source.flag], `--${source.flag}`],
+      [nonEmpty(environment[source.variable]), source.variable],
+      [file.settings[name], `${name} in ${file.origin}`],
+      name === "store" ? storeFromAliases(environment) : [nonEmpty(environment[source.aliases[0] ?? ""]), source.aliases[0] ?? ""],
+    );
+  }
+  given.store = expandHome(given.store) ?? { raw: `sqlite:${join(dataFolder(environment), "holdfast.db")}`, origin: "default" };
+  given.namespace ??= { raw: "default", origin: "default" };
+  const raw = Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.raw]])));
+  const parsed = configSchema.safeParse(raw);
+  if (!parsed.success) throw refusal(parsed.error.issues[0]?.path[0] as SettingName, given);
+  const { claimTtl, historyAge, ...rest } = parsed.data;
+  const origins = Object.fromEntries(Object.keys(settingSources).map((name) => [name, given[name as SettingName]?.origin ?? "default"])) as Record<SettingName, string>;
+  return { ...rest, claimTtlMs: claimTtl, historyAgeMs: historyAge, origins, colourAllowed: nonEmpty(environment.NO_COLOR) === undefined };
+}
+
+function refusal(name: SettingName, given: Partial<Record<SettingName, Given>>): HoldfastError {
+  const { raw, origin } = given[name] as Given;
+  const error = invalidInput(origin, settingSources[name].allowed);
+  if (name !== "store" || typeof raw !== "string" || /^[a-z]+:/i.test(raw)) return error;
+  return new HoldfastError("invalid_input", error.message, { details: error.details, hint: `A file is written with its scheme, for example sqlite:${raw}.` });
+}
+
+function firstGiven(...candidates: readonly (readonly [raw: unknown, origin: string] | undefined)[]): Given | undefined {
+  for (const candidate of candidates) if (candidate?.[0] !== undefined) return { raw: candidate[0], origin: candidate[1] };
+  return undefined;
+}
+
+/** An empty variable is an unset one: that is how launchers pass "nothing". */
+const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text);
+
+/**
+ * What the replaced systems' variables say about the store. REDIS_URL counts only beside STATE_BACKEND=redis:
+ * many programs set it for purposes of their own.
+ */
+function storeFromAliases(environment: Environment): readonly [raw: string, origin: string] | undefined {
+  const backend = nonEmpty(environment.STATE_BACKEND)?.toLowerCase();
+  const dbPath = nonEmpty(environment.DB_PATH);
+  switch (backend) {
+    case "memory":
+      return ["memory:", "STATE_BACKEND"];
+    case "redis":
+      return [nonEmpty(environment.REDIS_URL) ?? "redis://localhost:6379", "STATE_BACKEND=redis"];
+    case undefined:
+    case "sqlite": {
+      const checkpointPath = nonEmpty(environment.CHECKPOINT_DB_PATH);
+      if (checkpointPath !== undefined) return [`sqlite:${checkpointPath}`, "CHECKPOINT_DB_PATH"];
+      return dbPath === undefined ? undefined : [`sqlite:${dbPath}`, "DB_PATH"];
+    }
+    default:
+      throw invalidInput("STATE_BACKEND", "must be sqlite, memory or redis");
+  }
+}
+
+/** Clients start servers without a shell, so nobody else expands the tilde; a folder called "~" is never what was meant. */
+function expandHome(given: Given | undefined): Given | undefined {
+  if (given === undefined || typeof given.raw !== "string") return given;
+  return { ...given, raw: given.raw.replace(/^sqlite:~(?=[/\\])/, () => `sqlite:${homedir()}`) };
+}
+
+function dataFolder(environment: Environment): string {
+  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "holdfast");
+  if (process.platform === "win32") return join(nonEmpty(environment.LOCALAPPDATA) ?? join(homedir(), "AppData", "Local"), "holdfast");
+  return join(nonEmpty(environment.XDG_DATA_HOME) ?? join(homedir(), ".local", "share"), "holdfast");
+}
+
+function readConfigFile(flags: Flags, environment: Environment): { readonly settings: Readonly<Record<string, unknown>>; readonly origin: string } {
+  const given = firstGiven([flags[configFileSource.flag], `--${configFileSource.flag}`], [nonEmpty(environment[configFileSource.variable]), configFileSource.variable]);
+  if (given === undefined) return { settings: {}, origin: "" };
+  const { raw: path, origin } = given;
+  if (typeof path !== "string") throw invalidInput(origin, "must name a JSON file");
+  let settings: unknown;
+  try {
+    settings = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${cause instanceof SyntaxError ? "this one is not JSON" : "this one cannot be read"}`, { cause, details: { field: origin } });
+  }
+  if (settings === null || typeof settings !== "object" || Array.isArray(settings)) throw invalidInput(origin, "must hold one JSON object");
+  const unknown = Object.keys(settings).find((name) => !Object.hasOwn(settingSources, name));
+  if (unknown !== undefined) throw invalidInput(`${unknown} in ${origin}`, `unknown setting; allowed: ${Object.keys(settingSources).join(", ")}`);
+  return { settings: settings as Record<string, unknown>, origin };
+}
+
+/** The operating system's user: the writer that history names. A container may run under an id that has no name. */
+export function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return process.getuid === undefined ? "unknown" : `uid-${process.getuid()}`;
+  }
+}
+
+/** Who a command acts as when nobody says: one name per user, host and parent process, so that two terminals are two holders. */
+export const defaultAgent = (): string => `${systemUser()}@${hostname()}:${process.ppid}`;
+
+/** The environment for a child process, with some variables of our own. */
+export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({ ...process.env, ...extra });

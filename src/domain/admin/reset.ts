@@ -1,0 +1,32 @@
+import { limits } from "../../store/limits.ts";
+import { everything } from "../../store/ranges.ts";
+import type { HistoryRecord } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { leaseKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
+
+/**
+ * Deletes every entry that was there when it began; what others write meanwhile stays. Revisions go on counting,
+ * so that no version or token is ever given twice. History keeps one record for each thing that was removed.
+ */
+export async function resetNamespace({ store, writer, agent }: Scope): Promise<{ readonly cleared: number }> {
+  const { revision: began } = await store.read(everything, { limit: 1, values: false });
+  let cleared = 0;
+  let start = "";
+  for (;;) {
+    const page = await store.read({ start }, { limit: limits.commitWritesMax, values: false });
+    const old = page.entries.filter((entry) => entry.revision <= began);
+    if (old.length > 0) {
+      const result = await store.commit({ writes: old.map(({ key }) => ({ op: "delete", key, record: recordOf(key) })), writer, agent });
+      if (result.ok) cleared += result.writes.filter((outcome, i) => outcome.existed && recordOf(old[i]?.key as string) !== undefined).length;
+    }
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined) return { cleared };
+    start = `${last.key}\0`;
+  }
+}
+
+/** Bookkeeping keys (indexes, queues, holders) are removed without a record of their own. */
+function recordOf(key: string): HistoryRecord | undefined {
+  const named = (kind: string, prefix: string): HistoryRecord | undefined => (key.startsWith(prefix) ? { kind, op: "reset", subject: key.slice(prefix.length) } : undefined);
+  return named("state", stateKeys.all.start) ?? named("session", sessionKeys.all.start) ?? named("workflow", workflowKeys.runs.start) ?? named("lease", leaseKeys.deadlines.start);
+}

@@ -1,0 +1,109 @@
+import type { Json } from "../../kernel/json.ts";
+import { everything, keyRange, prefixRange } from "../../store/ranges.ts";
+import type { LogRow, Range, Revision } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { type HistoryKind, historyKinds, historyRanges, sessionKeys, stateKeys, leaseKeys } from "../keyspace.ts";
+
+export interface HistoryQuery {
+  /** One named thing: a state key, a lease's resource, a run's id, a session's id. */
+  readonly name?: string;
+  /** Names that begin so. */
+  readonly prefix?: string;
+  readonly kind?: HistoryKind;
+  readonly afterRevision?: Revision;
+  /** The principal or the agent label. */
+  readonly writer?: string;
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly before?: HistoryCursor;
+}
+export interface HistoryCursor {
+  readonly revision: Revision;
+  readonly seq: number;
+}
+
+export interface HistoryEntry {
+  readonly revision: Revision;
+  readonly seq: number;
+  readonly kind: string;
+  readonly op: string;
+  readonly name: string;
+  readonly version: number;
+  readonly value: Json;
+  readonly previousValue: Json;
+  readonly writer: string;
+  readonly agent?: string;
+  readonly atMs: number;
+}
+
+export interface HistoryPage {
+  readonly entries: readonly HistoryEntry[];
+  /** Matching records in the history that is kept, counted up to `countedMax`. */
+  readonly total: number;
+  readonly next?: HistoryCursor;
+}
+
+const countedMax = 10_000;
+
+/** Who changed what, newest first. */
+export async function readHistory(scope: Scope, query: HistoryQuery): Promise<HistoryPage> {
+  const found: LogRow[] = [];
+  let total = 0;
+  for await (const row of matchingRows(scope, query)) {
+    total += 1;
+    const { before } = query;
+    const wanted = before === undefined || row.revision < before.revision || (row.revision === before.revision && row.seq < before.seq);
+    if (wanted && found.length <= query.limit) found.push(row);
+    if (total >= countedMax && found.length > query.limit) break;
+  }
+  const page = found.slice(0, query.limit);
+  const last = page.at(-1);
+  return {
+    entries: await Promise.all(page.map((row) => toHistoryEntry(scope, row))),
+    total,
+    next: found.length > query.limit && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
+  };
+}
+
+/** Rows newest first, values left out: they are read for the page that is shown. */
+async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevision, writer }: HistoryQuery): AsyncGenerator<LogRow> {
+  const kinds = kind === undefined ? historyKinds : [kind];
+  const ranges: readonly Range[] = name !== undefined ? kinds.flatMap((each) => historyRanges[each](name)) : prefix !== undefined ? prefixRanges(prefix, kinds) : [everything];
+  let before: Revision | undefined;
+  for (;;) {
+    const page = await store.log({ ranges, after: afterRevision, before, reverse: true, recorded: { kinds: kind && [kind], writer }, narrow: name !== undefined, lenient: true, values: false });
+    for (const row of page.rows.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq)) if (prefix === undefined || row.record?.subject.startsWith(prefix)) yield row;
+    if (page.done) return;
+    before = page.through;
+  }
+}
+
+/** Steps and claims of runs lie under several keys; the subject decides there. */
+const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): readonly Range[] =>
+  kinds.flatMap((kind): readonly Range[] => {
+    if (kind === "state") return [stateKeys.prefix(prefix)];
+    if (kind === "session") return [prefixRange(sessionKeys.key(prefix))];
+    if (kind === "lease") return [prefixRange(leaseKeys.deadline(prefix))];
+    return [prefixRange("workflow/"), prefixRange(leaseKeys.deadline("workflow/"))];
+  });
+
+async function toHistoryEntry({ store }: Scope, row: LogRow): Promise<HistoryEntry> {
+  const { rows } = await store.log({ ranges: [keyRange(row.key)], before: row.revision + 1, reverse: true, narrow: true, lenient: true, limit: 2 });
+  const own = rows.find((candidate) => candidate.revision === row.revision && candidate.seq === row.seq);
+  // Within one revision a put may follow the expiry of what was there before.
+  const earlier = rows.find((candidate) => candidate.revision < row.revision || candidate.seq < row.seq);
+  const { kind, op, subject } = row.record as NonNullable<LogRow["record"]>;
+  return {
+    revision: row.revision,
+    seq: row.seq,
+    kind,
+    op,
+    name: subject,
+    version: row.version,
+    value: own?.value ?? null,
+    previousValue: earlier?.value ?? null,
+    writer: row.writer,
+    agent: row.agent,
+    atMs: row.atMs,
+  };
+}

@@ -1,0 +1,73 @@
+import { keyRange } from "../../store/ranges.ts";
+import type { Check, Entry, Range, Revision, Snapshot, Write } from "../../store/store.ts";
+import { leaseKeys } from "../keyspace.ts";
+
+/** A lease that is held now. */
+export interface LiveLease {
+  readonly holder: string;
+  /** The fencing token: the revision at which this holder took it. */
+  readonly token: Revision;
+  readonly expiresAtMs: number;
+  readonly ttlMs: number;
+}
+
+/** What the two keys of a lease say. The last holder stays known after a lapse, until someone else takes over. */
+export interface LeaseRecord {
+  readonly live?: LiveLease;
+  readonly last?: { readonly holder: string; readonly token: Revision; readonly ttlMs: number };
+}
+
+interface StoredHold {
+  readonly holder: string;
+  readonly ttlMs: number;
+}
+
+export const leaseRanges = (resource: string): readonly Range[] => [keyRange(leaseKeys.holder(resource)), keyRange(leaseKeys.deadline(resource))];
+
+export function leaseIn(snapshot: Pick<Snapshot, "entries">, resource: string): LeaseRecord {
+  const find = (key: string): Entry | undefined => snapshot.entries.find((entry) => entry.key === key);
+  const holder = find(leaseKeys.holder(resource));
+  const deadline = find(leaseKeys.deadline(resource));
+  if (holder === undefined) return {};
+  const last = { ...(holder.value as unknown as StoredHold), token: holder.revision };
+  if (deadline === undefined) return { last };
+  const { ttlMs } = deadline.value as unknown as StoredHold;
+  return { last, live: { holder: last.holder, token: last.token, ttlMs, expiresAtMs: deadline.expiresAtMs as number } };
+}
+
+/** Add to any commit that must land only while the lease is live and the token is the current one. Renewing does not change it. */
+export const guard = (resource: string, token: Revision): { resource: string; token: Revision; checks: readonly Check[] } => ({
+  resource,
+  token,
+  checks: [
+    { key: leaseKeys.holder(resource), revision: token },
+    { key: leaseKeys.deadline(resource), is: "present" },
+  ],
+});
+
+/** What history says of a lease's changes. A workflow claim is a lease that speaks of its run. */
+export interface LeaseVoice {
+  readonly kind: string;
+  readonly subject: string;
+}
+
+/** A new holder: both keys are written, so the token is this commit's revision. */
+export const takeWrites = (resource: string, holder: string, ttlMs: number, voice: LeaseVoice, op: string | undefined): Write[] => [
+  { op: "put", key: leaseKeys.holder(resource), value: { holder, ttlMs } },
+  extendWrite(resource, holder, ttlMs, voice, op),
+];
+
+/** The same holder for longer: only the deadline is written, so the token stays. `op` undefined = another write of the commit carries the record. */
+export const extendWrite = (resource: string, holder: string, ttlMs: number, voice: LeaseVoice, op: string | undefined): Write => ({
+  op: "put",
+  key: leaseKeys.deadline(resource),
+  value: { holder, ttlMs },
+  ttlMs,
+  record: op === undefined ? undefined : { ...voice, op },
+  lapse: { ...voice, op: "lapse" },
+});
+
+export const dropWrites = (resource: string, voice: LeaseVoice, op: string | undefined): Write[] => [
+  { op: "delete", key: leaseKeys.deadline(resource), record: op === undefined ? undefined : { ...voice, op } },
+  { op: "delete", key: leaseKeys.holder(resource) },
+];

@@ -1,0 +1,148 @@
+import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
+import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import type { Check, Revision, Write } from "../../store/store.ts";
+import { type Decision, type Scope, transact } from "../../store/transact.ts";
+import { leaseKeys } from "../keyspace.ts";
+import { Line } from "./line.ts";
+import { dropWrites, extendWrite, guard, type LeaseVoice, type LiveLease, leaseIn, leaseRanges, takeWrites } from "./lease.ts";
+
+export interface AcquireInput {
+  readonly resource: string;
+  readonly holder: string;
+  readonly ttlMs: number;
+}
+export type AcquireResult =
+  | { readonly ok: true; readonly resource: string; readonly holder: string; readonly token: Revision; readonly expiresAtMs: number; readonly renewed: boolean }
+  | Refusal;
+
+interface Refusal {
+  readonly ok: false;
+  readonly resource: string;
+  /** Undefined: the lease is free, but others are waiting in line for it. */
+  readonly heldBy?: string;
+  readonly expiresAtMs?: number;
+  readonly queuePosition?: number;
+}
+
+interface AcquireNote {
+  readonly [key: string]: string | number | null;
+  readonly holder: string;
+  /** null: a new holder, whose token is the commit's revision. */
+  readonly token: number | null;
+}
+
+/** Takes a free lease or extends one's own; says who holds it otherwise. With `waitMs`, waits in line for it. */
+export async function acquireLease(scope: Scope, { resource, holder, ttlMs, waitMs = 0 }: AcquireInput & { readonly waitMs?: number }): Promise<AcquireResult> {
+  requireLeaseInput(resource, holder, ttlMs);
+  const take = (checks: readonly Check[], alsoWrite: readonly Write[] = []): Decision<AcquireNote, AcquireResult> => ({
+    checks,
+    writes: [...alsoWrite, ...takeWrites(resource, holder, ttlMs, voiceOf(resource), "acquire")],
+    note: { holder, token: null },
+  });
+  const free: readonly Check[] = [
+    { key: leaseKeys.deadline(resource), is: "absent" },
+    { key: leaseKeys.waiting(resource), is: "absent" },
+  ];
+  const line = new Line(scope, resource, holder, waitMs);
+  try {
+    return await transact<AcquireNote, AcquireResult>(scope, {
+      // The common case, a free lease, is committed blind; only a refusal makes us read.
+      async decide(attempt) {
+        if (attempt === 0) return take(free);
+        const snapshot = await scope.store.read([...leaseRanges(resource), keyRange(leaseKeys.waiting(resource))]);
+        const { live } = leaseIn(snapshot, resource);
+        if (live?.holder === holder)
+          return {
+            checks: guard(resource, live.token).checks,
+            writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew")],
+            note: { holder, token: live.token },
+          };
+        const othersWait = snapshot.entries.some((entry) => entry.key === leaseKeys.waiting(resource));
+        if (live === undefined && !othersWait) return take(free);
+        if (waitMs <= 0) return { answer: refusal(resource, live) };
+        const turn = await line.awaitTurn();
+        return turn.ours ? take(turn.checks, turn.writes) : { answer: { ...refusal(resource, turn.live), queuePosition: turn.position } };
+      },
+      finish: (note, committed) => ({
+        ok: true,
+        resource,
+        holder: note.holder,
+        token: note.token ?? committed.revision,
+        // The deadline is the last write of both roads.
+        expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
+        renewed: note.token !== null,
+      }),
+    });
+  } finally {
+    await line.leave();
+  }
+}
+
+export type RenewResult = { readonly ok: true; readonly token: Revision; readonly expiresAtMs: number } | { readonly ok: false; readonly heldBy?: string };
+
+/** Extends a live lease of this holder (and, if given, this token) to `ttlMs` from now. */
+export function renewLease(scope: Scope, { resource, holder, ttlMs, token }: AcquireInput & { readonly token?: Revision }): Promise<RenewResult> {
+  requireLeaseInput(resource, holder, ttlMs);
+  return transact<{ token: number }, RenewResult>(scope, {
+    async decide() {
+      const { live } = leaseIn(await scope.store.read(leaseRanges(resource)), resource);
+      if (live === undefined || !isHeldBy(live, holder, token)) return { answer: { ok: false, heldBy: live?.holder } };
+      return {
+        checks: guard(resource, live.token).checks,
+        writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew")],
+        note: { token: live.token },
+      };
+    },
+    finish: (note, committed) => ({ ok: true, token: note.token, expiresAtMs: committed.writes[0]?.expiresAtMs as number }),
+  });
+}
+
+/** True exactly when a live lease of this holder (and token) was given up. */
+export function releaseLease(scope: Scope, { resource, holder, token }: { readonly resource: string; readonly holder: string; readonly token?: Revision }): Promise<{ readonly released: boolean }> {
+  requireKey(resource, "resource_id");
+  return transact<null, { released: boolean }>(scope, {
+    async decide() {
+      const { live } = leaseIn(await scope.store.read(leaseRanges(resource)), resource);
+      if (live === undefined || !isHeldBy(live, holder, token)) return { answer: { released: false } };
+      return {
+        checks: guard(resource, live.token).checks,
+        writes: dropWrites(resource, voiceOf(resource), "release"),
+        note: null,
+      };
+    },
+    finish: () => ({ released: true }),
+  });
+}
+
+export interface HeldLease {
+  readonly resource: string;
+  readonly holder: string;
+  readonly expiresAtMs: number;
+  /** Last acquire or renewal. */
+  readonly renewedAtMs: number;
+}
+
+/** Live leases in the order of their names. */
+export async function listLeases({ store }: Scope, { limit, after }: { readonly limit: number; readonly after?: string }): Promise<{ readonly leases: readonly HeldLease[]; readonly more: boolean }> {
+  const range = after === undefined ? leaseKeys.deadlines : rangeAfter(leaseKeys.deadlines, leaseKeys.deadline(after));
+  const { entries, more } = await store.read(range, { limit });
+  const leases = entries.map((entry) => ({
+    resource: leaseKeys.resourceOf(entry.key),
+    holder: (entry.value as { holder: string }).holder,
+    expiresAtMs: entry.expiresAtMs as number,
+    renewedAtMs: entry.updatedAtMs,
+  }));
+  return { leases, more };
+}
+
+const voiceOf = (resource: string): LeaseVoice => ({ kind: "lease", subject: resource });
+
+const refusal = (resource: string, live: LiveLease | undefined): Refusal => ({ ok: false, resource, heldBy: live?.holder, expiresAtMs: live?.expiresAtMs });
+
+const isHeldBy = (live: LiveLease, holder: string, token: Revision | undefined): boolean => live.holder === holder && (token === undefined || token === live.token);
+
+function requireLeaseInput(resource: string, holder: string, ttlMs: number): void {
+  requireKey(resource, "resource_id");
+  requireKey(holder, "holder_id");
+  requireTtl(ttlMs, "ttl_seconds");
+}

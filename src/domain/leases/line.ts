@@ -1,0 +1,100 @@
+import { randomHex } from "../../kernel/ids.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Check, Snapshot, Write } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { waitForChange } from "../../store/wait-for-change.ts";
+import { leaseKeys } from "../keyspace.ts";
+import { type LiveLease, leaseIn, leaseRanges } from "./lease.ts";
+
+/** A ticket lives this long without a sign of life from its owner: a crashed waiter blocks the line no longer than that. */
+const ticketTtlMs = 6_000;
+const refreshEveryMs = 2_000;
+
+/** Both the lease's own keys and its queue lie under this prefix. */
+const leaseArea = { start: "lease/", end: "lease0" };
+
+/** Our turn: what the commit that takes the lease must check and clean up. Or the time is up. */
+export type Turn =
+  | { readonly ours: true; readonly checks: readonly Check[]; readonly writes: readonly Write[] }
+  | { readonly ours: false; readonly live?: LiveLease; readonly position: number };
+
+/**
+ * First come, first served. Each waiter holds a ticket (an entry that expires unless refreshed); whoever has the oldest
+ * live ticket takes the lease when it is free. While anyone waits, the `waiting` entry keeps newcomers from overtaking.
+ */
+export class Line {
+  readonly #scope: Scope;
+  readonly #resource: string;
+  readonly #holder: string;
+  readonly #untilMs: number;
+  #ticket: string | undefined;
+  #refreshAtMs = 0;
+
+  constructor(scope: Scope, resource: string, holder: string, waitMs: number) {
+    this.#scope = scope;
+    this.#resource = resource;
+    this.#holder = holder;
+    this.#untilMs = scope.clock.nowMs() + waitMs;
+  }
+
+  /** Waits until the lease is free and we are first, or the time is up. */
+  async awaitTurn(): Promise<Turn> {
+    const { store, clock, signal } = this.#scope;
+    for (;;) {
+      const ticket = await this.#showSignOfLife();
+      const snapshot = await store.read([...leaseRanges(this.#resource), leaseKeys.queue(this.#resource)]);
+      const { live } = leaseIn(snapshot, this.#resource);
+      const tickets = this.#tickets(snapshot);
+      const position = tickets.indexOf(ticket);
+      if (live === undefined && position === 0) return this.#turn(ticket, tickets.length);
+      const leftMs = this.#untilMs - clock.nowMs();
+      if (leftMs <= 0 || signal?.aborted) return { ours: false, live, position: position + 1 };
+      // Nothing is written when a lease or a ticket ahead expires, so look again at the first such moment.
+      const expiries = snapshot.entries.flatMap((entry) => (entry.expiresAtMs === undefined ? [] : [entry.expiresAtMs - snapshot.nowMs]));
+      const nextMs = Math.max(1, Math.min(leftMs, this.#refreshAtMs - clock.nowMs(), ...expiries));
+      await waitForChange(store, clock, leaseArea, snapshot.revision, nextMs, signal);
+    }
+  }
+
+  #turn(ticket: string, waiters: number): Turn {
+    const alone: Write[] = waiters === 1 ? [{ op: "delete", key: leaseKeys.waiting(this.#resource) }] : [];
+    return {
+      ours: true,
+      checks: [
+        { key: leaseKeys.deadline(this.#resource), is: "absent" },
+        { key: ticket, is: "present" },
+      ],
+      writes: [{ op: "delete", key: ticket }, ...alone],
+    };
+  }
+
+  /** Joins the line, and from then on keeps the ticket alive. */
+  async #showSignOfLife(): Promise<string> {
+    const { store, clock, writer } = this.#scope;
+    const nowMs = clock.nowMs();
+    if (this.#ticket === undefined) {
+      const { revision } = await store.read(keyRange(leaseKeys.waiting(this.#resource)));
+      this.#ticket = leaseKeys.ticket(this.#resource, revision, randomHex(8));
+    } else if (nowMs < this.#refreshAtMs) return this.#ticket;
+    await store.commit({
+      writes: [
+        { op: "put", key: this.#ticket, value: { holder: this.#holder }, ttlMs: ticketTtlMs },
+        { op: "put", key: leaseKeys.waiting(this.#resource), value: true, ttlMs: ticketTtlMs },
+      ],
+      writer,
+    });
+    this.#refreshAtMs = nowMs + refreshEveryMs;
+    return this.#ticket;
+  }
+
+  /** Timed out, cancelled or failed: do not make the others wait for the ticket to expire. Harmless when the lease was taken. */
+  async leave(): Promise<void> {
+    if (this.#ticket === undefined) return;
+    await this.#scope.store.commit({ writes: [{ op: "delete", key: this.#ticket }], writer: this.#scope.writer }).catch(() => undefined);
+  }
+
+  #tickets(snapshot: Snapshot): string[] {
+    const { start } = leaseKeys.queue(this.#resource);
+    return snapshot.entries.filter((entry) => entry.key.startsWith(start)).map((entry) => entry.key);
+  }
+}

@@ -1,0 +1,204 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/json.ts";
+import { requireKey } from "../../store/prepare-commit.ts";
+import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import { readVersion } from "../../store/read-version.ts";
+import type { Check, Entry, FailedCheck, Revision } from "../../store/store.ts";
+import { type Scope, transact } from "../../store/transact.ts";
+import { waitForChange } from "../../store/wait-for-change.ts";
+import { stateKeys } from "../keyspace.ts";
+
+/** A lease that must be live and current for a write to land; see `guard` in leases. */
+export interface LeaseGuard {
+  readonly resource: string;
+  readonly token: number;
+  readonly checks: readonly Check[];
+}
+
+export interface StateEntry {
+  readonly key: string;
+  readonly value: Json;
+  readonly version: number;
+  readonly revision: Revision;
+  readonly updatedAtMs: number;
+  readonly updatedBy: string;
+  readonly expiresAtMs?: number;
+}
+
+export interface VersionConflict {
+  readonly ok: false;
+  readonly key: string;
+  readonly expectedVersion: number;
+  readonly actualVersion: number;
+  readonly current?: StateEntry;
+}
+
+export interface SetInput {
+  readonly key: string;
+  readonly value: Json;
+  readonly ttlMs?: number;
+  /** Absent: unconditional; 0: create only; N: compare and set. */
+  readonly expectedVersion?: number;
+  readonly guard?: LeaseGuard;
+}
+export type SetResult = { readonly ok: true; readonly key: string; readonly version: number; readonly revision: Revision; readonly expiresAtMs?: number } | VersionConflict;
+
+export function setState(scope: Scope, input: SetInput): Promise<SetResult> {
+  requireKey(input.key);
+  const { key, value, ttlMs, expectedVersion, guard } = input;
+  return transact<{ key: string }, SetResult>(scope, {
+    decide: () => ({
+      checks: checksOf(key, expectedVersion, guard),
+      writes: [
+        {
+          op: "put",
+          key: stateKeys.key(key),
+          value,
+          ttlMs,
+          record: { kind: "state", op: "set", subject: key },
+          lapse: ttlMs === undefined ? undefined : { kind: "state", op: "expire", subject: key },
+        },
+      ],
+      note: { key },
+    }),
+    finish: (note, committed) => ({ ok: true, key: note.key, version: committed.writes[0]?.version ?? 0, revision: committed.revision, expiresAtMs: committed.writes[0]?.expiresAtMs }),
+    refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
+  });
+}
+
+export interface DeleteInput {
+  readonly key: string;
+  readonly expectedVersion?: number;
+  readonly guard?: LeaseGuard;
+}
+/** `deleted`: a live key was removed. */
+export type DeleteResult = { readonly ok: true; readonly deleted: boolean; readonly revision: Revision } | VersionConflict;
+
+export function deleteState(scope: Scope, { key, expectedVersion, guard }: DeleteInput): Promise<DeleteResult> {
+  requireKey(key);
+  return transact<null, DeleteResult>(scope, {
+    decide: () => ({
+      checks: checksOf(key, expectedVersion, guard),
+      writes: [{ op: "delete", key: stateKeys.key(key), record: { kind: "state", op: "delete", subject: key } }],
+      note: null,
+    }),
+    finish: (_, committed) => ({ ok: true, deleted: committed.writes[0]?.existed ?? false, revision: committed.revision }),
+    refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
+  });
+}
+
+/** The live entry; `version` or `revision` ask for the past. */
+export async function readState(scope: Scope, key: string, past: { readonly version?: number; readonly revision?: Revision } = {}): Promise<StateEntry | undefined> {
+  requireKey(key);
+  if (past.version !== undefined) {
+    const row = await readVersion(scope.store, stateKeys.key(key), past.version);
+    return row && toStateEntry({ ...row, updatedAtMs: row.atMs });
+  }
+  const { entries } = await scope.store.read(keyRange(stateKeys.key(key)), { at: past.revision });
+  return entries[0] && toStateEntry(entries[0]);
+}
+
+/** Waits until the key has a version above the given one (or, once seen, is gone), or the time is up; then reads it. */
+export async function waitForState(scope: Scope, key: string, versionAbove: number, timeoutMs: number): Promise<StateEntry | undefined> {
+  requireKey(key);
+  const range = keyRange(stateKeys.key(key));
+  const until = scope.clock.nowMs() + timeoutMs;
+  for (;;) {
+    const snapshot = await scope.store.read(range);
+    const entry = snapshot.entries[0];
+    const leftMs = until - scope.clock.nowMs();
+    if ((entry?.version ?? 0) > versionAbove || leftMs <= 0 || scope.signal?.aborted) return entry && toStateEntry(entry);
+    await waitForChange(scope.store, scope.clock, range, snapshot.revision, leftMs, scope.signal);
+  }
+}
+
+export interface ListInput {
+  readonly prefix: string;
+  readonly limit: number;
+  /** The last key of the page before. */
+  readonly after?: string;
+  readonly values: boolean;
+}
+
+export async function listState({ store }: Scope, { prefix, limit, after, values }: ListInput): Promise<{ readonly entries: readonly StateEntry[]; readonly more: boolean; readonly revision: Revision }> {
+  const range = stateKeys.prefix(prefix);
+  const snapshot = await store.read(after === undefined ? range : rangeAfter(range, stateKeys.key(after)), { limit, values });
+  return { entries: snapshot.entries.map(toStateEntry), more: snapshot.more, revision: snapshot.revision };
+}
+
+export type CommitWrite = { readonly op: "set"; readonly key: string; readonly value: Json; readonly ttlMs?: number } | { readonly op: "delete"; readonly key: string };
+export interface CommitInput {
+  readonly writes: readonly CommitWrite[];
+  /** Version 0 means that the key must not exist. */
+  readonly expected: readonly { readonly key: string; readonly version: number }[];
+  readonly guards: readonly LeaseGuard[];
+}
+export type CommitStateResult =
+  | { readonly ok: true; readonly revision: Revision; readonly results: readonly { readonly key: string; readonly version: number; readonly existed: boolean; readonly expiresAtMs?: number }[] }
+  | { readonly ok: false; readonly conflicts: readonly VersionConflict[] };
+
+/** Several writes and deletes at one revision, or none. */
+export function commitState(scope: Scope, input: CommitInput): Promise<CommitStateResult> {
+  for (const { key } of [...input.writes, ...input.expected]) requireKey(key);
+  const checks = [...input.expected.map(({ key, version }) => ({ key: stateKeys.key(key), version })), ...input.guards.flatMap((guard) => guard.checks)];
+  return transact<{ keys: string[] }, CommitStateResult>(scope, {
+    decide: () => ({
+      checks,
+      writes: input.writes.map((write) =>
+        write.op === "delete"
+          ? { op: "delete", key: stateKeys.key(write.key), record: { kind: "state", op: "delete", subject: write.key } }
+          : {
+              op: "put",
+              key: stateKeys.key(write.key),
+              value: write.value,
+              ttlMs: write.ttlMs,
+              record: { kind: "state", op: "set", subject: write.key },
+              lapse: write.ttlMs === undefined ? undefined : { kind: "state", op: "expire", subject: write.key },
+            },
+      ),
+      note: { keys: input.writes.map((write) => write.key) },
+    }),
+    finish: (note, committed) => ({ ok: true, revision: committed.revision, results: committed.writes.map((outcome, i) => ({ key: note.keys[i] as string, ...outcome })) }),
+    refused: (failed) => {
+      for (const guard of input.guards) throwIfGuardFailed(guard, failed);
+      return { ok: false, conflicts: failed.flatMap(({ check, entry }) => ("version" in check ? [versionConflict(stateKeys.nameOf(check.key), check.version, entry)] : [])) };
+    },
+  });
+}
+
+function checksOf(key: string, expectedVersion: number | undefined, guard: LeaseGuard | undefined): Check[] {
+  const own: Check[] = expectedVersion === undefined ? [] : [{ key: stateKeys.key(key), version: expectedVersion }];
+  return guard === undefined ? own : [...own, ...guard.checks];
+}
+
+/** A lost lease outranks a version conflict: its holder must stop, not retry. */
+function conflictOf(key: string, expectedVersion: number | undefined, failed: readonly FailedCheck[], guard: LeaseGuard | undefined): VersionConflict {
+  if (guard !== undefined) throwIfGuardFailed(guard, failed);
+  return versionConflict(key, expectedVersion ?? 0, failed[0]?.entry);
+}
+
+function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): void {
+  if (!failed.some(({ check }) => guard.checks.includes(check))) return;
+  throw new HoldfastError("lease_lost", `The lease on ${JSON.stringify(guard.resource)} is not live or ${guard.token} is not its current token; nothing was written.`, {
+    hint: "Acquire the lease again and check what changed meanwhile.",
+    details: { resource_id: guard.resource, token: guard.token },
+  });
+}
+
+const versionConflict = (key: string, expectedVersion: number, entry: Entry | undefined): VersionConflict => ({
+  ok: false,
+  key,
+  expectedVersion,
+  actualVersion: entry?.version ?? 0,
+  current: entry && toStateEntry(entry),
+});
+
+const toStateEntry = (entry: Omit<Entry, "createdAtMs">): StateEntry => ({
+  key: stateKeys.nameOf(entry.key),
+  value: entry.value,
+  version: entry.version,
+  revision: entry.revision,
+  updatedAtMs: entry.updatedAtMs,
+  updatedBy: entry.agent ?? entry.writer,
+  expiresAtMs: entry.expiresAtMs,
+});

@@ -1,0 +1,48 @@
+import { invalidInput } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/json.ts";
+import { everything, keyRange } from "../../store/ranges.ts";
+import type { Revision } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { stateKeys } from "../keyspace.ts";
+
+export interface StateChange {
+  readonly revision: Revision;
+  readonly key: string;
+  readonly op: "set" | "delete" | "expire";
+  /** Of a set: the version written. Of the others: the version that ended. */
+  readonly version: number;
+  /** `null` for delete and expire. */
+  readonly value: Json;
+  readonly changedAtMs: number;
+  readonly changedBy: string;
+  readonly expiresAtMs?: number;
+}
+
+export interface WatchInput {
+  /** One key, or every key with a prefix; neither = all. */
+  readonly key?: string;
+  readonly prefix?: string;
+  /** Changes after this revision; absent = those after now. */
+  readonly after?: Revision;
+}
+
+/** Every change of the watched keys in order, none skipped, none twice, until the signal aborts. The last change's revision resumes it. */
+export async function* watchState({ store }: Pick<Scope, "store">, { key, prefix, after }: WatchInput, signal: AbortSignal): AsyncGenerator<StateChange> {
+  if (key !== undefined && prefix !== undefined) throw invalidInput("prefix", "give either key or prefix, not both");
+  const range = key !== undefined ? keyRange(stateKeys.key(key)) : stateKeys.prefix(prefix ?? "");
+  const from = after ?? (await store.read(everything, { limit: 1, values: false })).revision;
+  for await (const change of store.watch(range, from, signal)) {
+    for (const row of change.rows) {
+      yield {
+        revision: change.revision,
+        key: stateKeys.nameOf(row.key),
+        op: row.op === "put" ? "set" : row.op,
+        version: row.version,
+        value: row.value,
+        changedAtMs: row.atMs,
+        changedBy: row.agent ?? row.writer,
+        expiresAtMs: row.expiresAtMs,
+      };
+    }
+  }
+}

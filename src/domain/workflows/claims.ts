@@ -1,0 +1,145 @@
+import { fingerprint } from "../../kernel/json.ts";
+import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
+import { keyRange } from "../../store/ranges.ts";
+import { type Decision, type Scope, transact } from "../../store/transact.ts";
+import { leaseKeys, type Tag, workflowKeys } from "../keyspace.ts";
+import { extendWrite, leaseIn, leaseRanges, takeWrites } from "../leases/lease.ts";
+import { runWrites } from "./run-index.ts";
+import { claimed, isFinished, type Run, requireUnfinished } from "./workflow.ts";
+import { requireRun, requireRunId, voiceOf } from "./workflows.ts";
+
+export type ClaimResult =
+  | { readonly ok: true; readonly runId: string; readonly agentId: string; readonly token: number; readonly expiresAtMs: number; readonly extended: boolean }
+  | { readonly ok: false; readonly runId?: string; readonly heldBy?: string; readonly expiresAtMs?: number };
+
+type ClaimNote = { readonly runId: string; readonly token: number | null };
+
+interface ClaimInput {
+  readonly agentId: string;
+  readonly ttlMs: number;
+}
+
+/** Exactly one of any number of racing claims wins; the holder claiming again gets its own claim back, extended. */
+export function claimRun(scope: Scope, { runId, agentId, ttlMs }: ClaimInput & { readonly runId: string }): Promise<ClaimResult> {
+  requireRunId(runId);
+  requireClaimInput(agentId, ttlMs);
+  return transact<ClaimNote, ClaimResult>(scope, {
+    decide: () => decideClaim(scope, runId, agentId, ttlMs),
+    finish: finishClaim(agentId),
+  });
+}
+
+/** Takes the next claimable run: highest priority first, then the oldest, carrying all the tags. */
+export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput & { readonly tags: readonly Tag[] }): Promise<ClaimResult> {
+  requireClaimInput(agentId, ttlMs);
+  return transact<ClaimNote, ClaimResult>(scope, {
+    async decide(attempt) {
+      await requeueLapsed(scope);
+      for await (const runId of readyRuns(scope, tags, attempt === 0 ? 0 : spread(agentId, attempt))) {
+        const decision = await decideClaim(scope, runId, agentId, ttlMs, tags);
+        // An answer means that somebody else was faster since the index was read: on to the next.
+        if (!("answer" in decision)) return decision;
+      }
+      return { answer: { ok: false } };
+    },
+    finish: finishClaim(agentId),
+  });
+}
+
+async function decideClaim({ store }: Scope, runId: string, agentId: string, ttlMs: number, tags?: readonly Tag[]): Promise<Decision<ClaimNote, ClaimResult>> {
+  const { run, revision, claim, snapshot } = await requireRun(store, runId);
+  if (tags !== undefined && (isFinished(run) || !hasTags(run, tags))) return { answer: { ok: false, runId } };
+  requireUnfinished(runId, run);
+  const resource = workflowKeys.resource(runId);
+  const { live, last } = claim;
+  if (live !== undefined && live.holder !== agentId) return { answer: { ok: false, runId, heldBy: live.holder, expiresAtMs: live.expiresAtMs } };
+  const checks = [{ key: workflowKeys.run(runId), revision }];
+  if (live !== undefined)
+    return {
+      checks: [...checks, { key: leaseKeys.holder(resource), revision: live.token }],
+      writes: [extendWrite(resource, agentId, ttlMs, voiceOf(runId), "renew")],
+      note: { runId, token: live.token },
+    };
+  const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;
+  const after: Run = { ...claimed(run, previous), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
+  return {
+    checks: [...checks, { key: leaseKeys.deadline(resource), is: "absent" }],
+    writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, agentId, ttlMs, voiceOf(runId), undefined)],
+    note: { runId, token: null },
+  };
+}
+
+const finishClaim =
+  (agentId: string) =>
+  (note: ClaimNote, committed: { readonly revision: number; readonly writes: readonly { readonly expiresAtMs?: number }[] }): ClaimResult => ({
+    ok: true,
+    runId: note.runId,
+    agentId,
+    token: note.token ?? committed.revision,
+    // The deadline is the last write of both roads.
+    expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
+    extended: note.token !== null,
+  });
+
+const readyPage = 16;
+const requeuePage = 64;
+/** A worker looking for one run puts back this many pages at most; the next one goes on. */
+const requeuePagesMax = 16;
+/** An empty range: read for the store's clock alone. */
+const nothing = { start: "", end: "" };
+
+/**
+ * Workers that lost a race would meet again at the next run, and the next: after a conflict each starts at another place
+ * in the first page. Order is kept whenever there is no race.
+ */
+const spread = (agentId: string, attempt: number): number => Number.parseInt(fingerprint([agentId, attempt]).slice(0, 6), 16) % readyPage;
+
+/** Ids of runs nobody has claimed, in the order they are to be taken; the first page may begin elsewhere and wrap. */
+async function* readyRuns({ store }: Scope, tags: readonly Tag[], startAt: number): AsyncGenerator<string> {
+  const [firstTag] = tags;
+  const whole = firstTag === undefined ? workflowKeys.ready.range : workflowKeys.readyTagged.range(firstTag);
+  let range = whole;
+  let skip = startAt;
+  for (;;) {
+    const { entries, more } = await store.read(range, { limit: readyPage, values: false });
+    const begin = entries.length === 0 ? 0 : skip % entries.length;
+    for (const entry of [...entries.slice(begin), ...entries.slice(0, begin)]) yield workflowKeys.idOf(entry.key);
+    skip = 0;
+    const last = entries.at(-1);
+    if (!more || last === undefined) return;
+    range = { ...whole, start: `${last.key}\0` };
+  }
+}
+
+/**
+ * Nothing is written at the moment a claim lapses, so whoever looks for work first puts lapsed runs back in line.
+ * A run whose claim was renewed meanwhile only gets a later time to look at it. Losing a race here is fine: someone else did it.
+ */
+export async function requeueLapsed(scope: Scope): Promise<void> {
+  const { store, writer } = scope;
+  for (let page = 0; page < requeuePagesMax; page += 1) {
+    const { nowMs } = await store.read(nothing);
+    const due = await store.read(workflowKeys.claimed.dueBy(nowMs), { limit: requeuePage, values: false });
+    for (const entry of due.entries) {
+      const runId = workflowKeys.idOf(entry.key);
+      const snapshot = await store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]);
+      const found = snapshot.entries.find((candidate) => candidate.key === workflowKeys.run(runId));
+      if (found === undefined) {
+        await store.commit({ writes: [{ op: "delete", key: entry.key }], writer });
+        continue;
+      }
+      const run = found.value as unknown as Run;
+      const { live } = leaseIn(snapshot, workflowKeys.resource(runId));
+      const after: Run = { ...run, indexed: live === undefined ? { zone: "ready" } : { zone: "claimed", lookAtMs: live.expiresAtMs } };
+      await store.commit({ checks: [{ key: found.key, revision: found.revision }], writes: runWrites(runId, run, after, undefined), writer });
+    }
+    if (!due.more) return;
+  }
+}
+
+export const hasTags = (run: Pick<Run, "tags">, tags: readonly Tag[]): boolean => tags.every(([name, value]) => Object.hasOwn(run.tags, name) && run.tags[name] === value);
+
+function requireClaimInput(agentId: string, ttlMs: number): void {
+  requireKey(agentId, "agent_id");
+  requireTtl(ttlMs, "ttl_seconds");
+}

@@ -1,0 +1,91 @@
+import type { Json } from "../../kernel/json.ts";
+import { keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
+import type { Entry } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { type Tag, workflowKeys } from "../keyspace.ts";
+import { leaseIn, leaseRanges } from "../leases/lease.ts";
+import { hasTags, requeueLapsed } from "./claims.ts";
+import type { Run, RunStatus } from "./workflow.ts";
+import { type RunView, requireRun, toRunView } from "./workflows.ts";
+
+export interface FindInput {
+  readonly tags: readonly Tag[];
+  readonly status?: RunStatus;
+  /** Only runs a claim would win now, in the order claims take them; otherwise newest first. */
+  readonly claimable: boolean;
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly after?: string;
+}
+export interface FoundRuns {
+  readonly runs: readonly RunView[];
+  /** Give it back as `after` for the next page; undefined at the end. */
+  readonly next?: string;
+}
+
+const scanPage = 100;
+/** Index entries looked at for one page: a filter that matches little must not make one call unbounded. */
+const scannedMax = 2_000;
+
+export async function findRuns(scope: Scope, { tags, status, claimable, limit, after }: FindInput): Promise<FoundRuns> {
+  if (claimable) await requeueLapsed(scope);
+  const [firstTag] = tags;
+  const whole = claimable
+    ? firstTag === undefined ? workflowKeys.ready.range : workflowKeys.readyTagged.range(firstTag)
+    : firstTag === undefined ? workflowKeys.listed.range : workflowKeys.tagged.range(firstTag);
+  const runs: RunView[] = [];
+  let cursor = after;
+  for (let scanned = 0; scanned < scannedMax; scanned += scanPage) {
+    const range = cursor === undefined ? whole : claimable ? rangeAfter(whole, whole.start + cursor) : rangeBefore(whole, whole.start + cursor);
+    const page = await scope.store.read(range, { limit: scanPage, reverse: !claimable, values: false });
+    const views = await readRuns(scope, page.entries.map((entry) => workflowKeys.idOf(entry.key)));
+    for (const [i, entry] of page.entries.entries()) {
+      if (runs.length === limit) return { runs, next: cursor };
+      cursor = entry.key.slice(whole.start.length);
+      const view = views[i];
+      if (view !== undefined && hasTags(view, tags) && (status === undefined || view.status === status) && !(claimable && view.claimExpiresAtMs !== undefined)) runs.push(view);
+    }
+    if (!page.more) return { runs };
+  }
+  return { runs, next: cursor };
+}
+
+/** The runs with these ids, each as of one revision; undefined where there is none. */
+async function readRuns({ store }: Scope, runIds: readonly string[]): Promise<(RunView | undefined)[]> {
+  if (runIds.length === 0) return [];
+  const snapshot = await store.read(runIds.flatMap((runId) => [keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]));
+  const byKey = new Map(snapshot.entries.map((entry) => [entry.key, entry]));
+  const pick = (key: string): Entry[] => (byKey.has(key) ? [byKey.get(key) as Entry] : []);
+  return runIds.map((runId) => {
+    const entry = byKey.get(workflowKeys.run(runId));
+    if (entry === undefined) return undefined;
+    const resource = workflowKeys.resource(runId);
+    const claim = leaseIn({ entries: leaseRanges(resource).flatMap((range) => pick(range.start)) }, resource);
+    return toRunView(runId, entry.value as unknown as Run, entry.updatedAtMs, claim);
+  });
+}
+
+export async function requireRunView({ store }: Scope, runId: string): Promise<RunView> {
+  const { run, updatedAtMs, claim } = await requireRun(store, runId);
+  return toRunView(runId, run, updatedAtMs, claim);
+}
+
+export interface ResumedRun {
+  readonly view: RunView;
+  readonly input?: Json;
+  /** Ascending by step. */
+  readonly steps: readonly { readonly step: number; readonly output: Json }[];
+  /** Steps were left out: earlier ones without `stepsAfter`, later ones with it. */
+  readonly more: boolean;
+}
+
+/** What a worker needs to go on: the run, its input and step outputs: the newest `limit`, or those after a given step. */
+export async function resumeRun({ store }: Scope, runId: string, { stepsAfter, limit }: { readonly stepsAfter?: number; readonly limit: number }): Promise<ResumedRun> {
+  const { run, updatedAtMs, claim, snapshot } = await requireRun(store, runId, [keyRange(workflowKeys.input(runId))]);
+  const all = workflowKeys.steps(runId);
+  const range = stepsAfter === undefined ? all : rangeAfter(all, workflowKeys.step(runId, stepsAfter));
+  const page = await store.read(range, { at: undefined, limit, reverse: stepsAfter === undefined });
+  const steps = page.entries.map((entry) => ({ step: workflowKeys.stepOf(entry.key), output: entry.value }));
+  const input = snapshot.entries.find((entry) => entry.key === workflowKeys.input(runId))?.value;
+  return { view: toRunView(runId, run, updatedAtMs, claim), input, steps: stepsAfter === undefined ? steps.reverse() : steps, more: page.more };
+}

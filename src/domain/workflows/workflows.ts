@@ -1,0 +1,223 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
+import { canonicalJson, type Json } from "../../kernel/json.ts";
+import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Range, Snapshot, Store } from "../../store/store.ts";
+import { type Scope, transact } from "../../store/transact.ts";
+import { workflowKeys } from "../keyspace.ts";
+import { dropWrites, extendWrite, type LeaseRecord, type LeaseVoice, leaseIn, leaseRanges } from "../leases/lease.ts";
+import { listingWrites, runWrites } from "./run-index.ts";
+import { type Ending, ended, givenBack, isFinished, type Reporter, type Run, type RunStatus, requireMayReport, shownStatus, stepDone } from "./workflow.ts";
+
+/** A run as callers see it. */
+export interface RunView {
+  readonly runId: string;
+  readonly name: string;
+  readonly status: RunStatus;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly priority: number;
+  /** The present or last holder; undefined when the run was never claimed or was given back. */
+  readonly agentId?: string;
+  readonly token?: number;
+  /** When the live claim ends; undefined without a live claim. */
+  readonly claimExpiresAtMs?: number;
+  readonly lastStep: number;
+  readonly attempts: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly result?: Json;
+  readonly error?: Json;
+}
+
+export interface CreateInput {
+  readonly name: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly input?: Json;
+  /** The caller's own id: creating twice returns the first. */
+  readonly runId?: string;
+  readonly priority?: number;
+}
+export interface CreateResult {
+  readonly runId: string;
+  readonly name: string;
+  readonly status: RunStatus;
+  readonly created: boolean;
+}
+
+const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+const priorityMax = 1000;
+
+export async function createRun(scope: Scope, { name, tags = {}, input, runId = `wf-${randomHex(12)}`, priority = 0 }: CreateInput): Promise<CreateResult> {
+  requireKey(name, "name");
+  requireRunId(runId);
+  if (!Number.isInteger(priority) || Math.abs(priority) > priorityMax) throw invalidInput("priority", `must be a whole number from -${priorityMax} to ${priorityMax}`);
+  return transact<{ runId: string; name: string }, CreateResult>(scope, {
+    async decide() {
+      const snapshot = await scope.store.read(keyRange(workflowKeys.run(runId)));
+      const found = snapshot.entries[0]?.value as unknown as Run | undefined;
+      if (found !== undefined) return { answer: { runId, name: found.name, status: found.status, created: false } };
+      const run: Run = { name, tags, priority, status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, formerAgents: [], indexed: { zone: "ready" } };
+      return {
+        checks: [{ key: workflowKeys.run(runId), is: "absent" }],
+        writes: [
+          ...runWrites(runId, undefined, run, "create"),
+          ...listingWrites(runId, run),
+          ...(input === undefined ? [] : [{ op: "put" as const, key: workflowKeys.input(runId), value: input }]),
+        ],
+        note: { runId, name },
+      };
+    },
+    finish: (note) => ({ runId: note.runId, name: note.name, status: "created", created: true }),
+  });
+}
+
+export interface CheckpointInput extends Reporter {
+  readonly runId: string;
+  readonly step: number;
+  readonly output: Json;
+}
+export interface CheckpointResult {
+  readonly runId: string;
+  readonly step: number;
+  readonly lastStep: number;
+}
+
+/** Records a step's output and, when the caller holds the claim, extends it. The same step with the same output changes nothing. */
+export function checkpointRun(scope: Scope, { runId, step, output, ...reporter }: CheckpointInput): Promise<CheckpointResult> {
+  requireRunId(runId);
+  if (!Number.isSafeInteger(step) || step < 0) throw invalidInput("step", "must be a whole number, 0 or more");
+  return transact<{ step: number; lastStep: number }, CheckpointResult>(scope, {
+    async decide() {
+      const stepKey = workflowKeys.step(runId, step);
+      const { run, revision, claim, snapshot } = await requireRun(scope.store, runId, [keyRange(stepKey)]);
+      const holder = requireMayReport(runId, run, claim, reporter);
+      const known = snapshot.entries.find((entry) => entry.key === stepKey);
+      const unchanged = known !== undefined && canonicalJson(known.value) === canonicalJson(output);
+      if (unchanged && holder === undefined) return { answer: { runId, step, lastStep: run.lastStep } };
+      const after = heldAgain(stepDone(run, step), claim, holder, snapshot.nowMs);
+      return {
+        checks: [{ key: workflowKeys.run(runId), revision }],
+        writes: unchanged
+          ? [...extension(runId, claim, holder, "renew"), ...(after.indexed?.zone === run.indexed?.zone ? [] : runWrites(runId, run, after, undefined))]
+          : [
+              { op: "put", key: stepKey, value: output, record: { kind: "workflow", op: "checkpoint", subject: runId } },
+              ...runWrites(runId, run, after, undefined),
+              ...extension(runId, claim, holder, undefined),
+            ],
+        note: { step, lastStep: after.lastStep },
+      };
+    },
+    finish: (note) => ({ runId, ...note }),
+  });
+}
+
+export interface FinishResult {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly attempts: number;
+}
+
+/** Ends a run, or sends a failed one back to be claimed again. Cancelling needs no claim: it is how an operator stops a run. */
+export function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending }): Promise<FinishResult> {
+  requireRunId(runId);
+  return transact<{ status: RunStatus; attempts: number }, FinishResult>(scope, {
+    async decide() {
+      const { run, revision, claim } = await requireRun(scope.store, runId);
+      const cancelling = ending.status === "cancelled";
+      if (!cancelling || isFinished(run)) requireMayReport(runId, run, claim, reporter);
+      const back = ended(run, ending);
+      const after: Run = { ...back, indexed: isFinished(back) ? undefined : { zone: "ready" } };
+      return {
+        checks: [{ key: workflowKeys.run(runId), revision }],
+        writes: [...runWrites(runId, run, after, isFinished(after) ? "finish" : "retry"), ...(claim.last === undefined ? [] : dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined))],
+        note: { status: after.status, attempts: after.attempts },
+      };
+    },
+    finish: (note) => ({ runId, ...note }),
+  });
+}
+
+/** The heartbeat of a claim: `lease_renew` on its resource. */
+export function renewClaim(
+  scope: Scope,
+  { runId, agentId, token, ttlMs }: { readonly runId: string; readonly agentId: string; readonly token?: number; readonly ttlMs: number },
+): Promise<{ readonly ok: true; readonly token: number; readonly expiresAtMs: number } | { readonly ok: false; readonly heldBy?: string }> {
+  requireTtl(ttlMs, "ttl_seconds");
+  return transact<{ token: number }, { ok: true; token: number; expiresAtMs: number } | { ok: false; heldBy?: string }>(scope, {
+    async decide() {
+      const { run, revision, claim } = await requireRun(scope.store, runId);
+      const { live } = claim;
+      if (live === undefined || isFinished(run) || live.holder !== agentId || (token !== undefined && token !== live.token)) return { answer: { ok: false, heldBy: live?.holder } };
+      return {
+        checks: [{ key: workflowKeys.run(runId), revision }],
+        writes: [extendWrite(workflowKeys.resource(runId), agentId, ttlMs, voiceOf(runId), "renew")],
+        note: { token: live.token },
+      };
+    },
+    finish: (note, committed) => ({ ok: true, token: note.token, expiresAtMs: committed.writes[0]?.expiresAtMs as number }),
+  });
+}
+
+/** The holder gives the run back: claimable at once, steps kept. `lease_release` on its resource. */
+export function giveBackRun(scope: Scope, { runId, agentId, token }: { readonly runId: string; readonly agentId: string; readonly token?: number }): Promise<{ readonly released: boolean }> {
+  return transact<null, { released: boolean }>(scope, {
+    async decide() {
+      const { run, revision, claim } = await requireRun(scope.store, runId);
+      const { live } = claim;
+      if (live === undefined || isFinished(run) || live.holder !== agentId || (token !== undefined && token !== live.token)) return { answer: { released: false } };
+      return {
+        checks: [{ key: workflowKeys.run(runId), revision }],
+        writes: [...runWrites(runId, run, { ...givenBack(run, agentId), indexed: { zone: "ready" } }, "release"), ...dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined)],
+        note: null,
+      };
+    },
+    finish: () => ({ released: true }),
+  });
+}
+
+/** A run and its claim as of one revision, with whatever else is asked for. */
+export async function requireRun(
+  store: Store,
+  runId: string,
+  also: readonly Range[] = [],
+): Promise<{ readonly run: Run; readonly revision: number; readonly updatedAtMs: number; readonly claim: LeaseRecord; readonly snapshot: Snapshot }> {
+  requireRunId(runId);
+  const snapshot = await store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId)), ...also]);
+  const entry = snapshot.entries.find((candidate) => candidate.key === workflowKeys.run(runId));
+  if (entry === undefined) throw new HoldfastError("not_found", `There is no run ${JSON.stringify(runId)}.`, { hint: "workflow_discover lists the runs.", details: { run_id: runId } });
+  return { run: entry.value as unknown as Run, revision: entry.revision, updatedAtMs: entry.updatedAtMs, claim: leaseIn(snapshot, workflowKeys.resource(runId)), snapshot };
+}
+
+export const toRunView = (runId: string, run: Run, updatedAtMs: number, claim: LeaseRecord): RunView => ({
+  runId,
+  name: run.name,
+  status: shownStatus(run, claim),
+  tags: run.tags,
+  priority: run.priority,
+  agentId: claim.last?.holder,
+  token: claim.last?.token,
+  claimExpiresAtMs: claim.live?.expiresAtMs,
+  lastStep: run.lastStep,
+  attempts: run.attempts,
+  createdAtMs: run.createdAtMs,
+  updatedAtMs,
+  result: run.result,
+  error: run.error,
+});
+
+/** A claim's changes are told as the run's. */
+export const voiceOf = (runId: string): LeaseVoice => ({ kind: "workflow", subject: runId });
+
+/** The claim's deadline moves with every sign of life; where to look for its lapse moves only when it left the zone. */
+function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, nowMs: number): Run {
+  if (holder === undefined || run.indexed?.zone === "claimed") return run;
+  return { ...run, indexed: { zone: "claimed", lookAtMs: nowMs + (claim.last?.ttlMs ?? 0) } };
+}
+
+const extension = (runId: string, claim: LeaseRecord, holder: string | undefined, op: string | undefined) =>
+  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, claim.live?.ttlMs ?? claim.last?.ttlMs ?? 0, voiceOf(runId), op)];
+
+export function requireRunId(runId: string): void {
+  if (!runIdPattern.test(runId)) throw invalidInput("run_id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");
+}

@@ -1,0 +1,373 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import type { Json } from "../../kernel/json.ts";
+import { compactedError, futureRevisionError, holds, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
+import type {
+  Check,
+  CommitResult,
+  Engine,
+  Entry,
+  FailedCheck,
+  HistoryRecord,
+  LogPage,
+  LogQuery,
+  LogRow,
+  PreparedCommit,
+  Range,
+  ReadOptions,
+  Revision,
+  Snapshot,
+  StoredRequest,
+  WriteOutcome,
+} from "../../store/store.ts";
+import { systemWriter } from "../../store/store.ts";
+
+/** A log row as kept: the value as text (the only copy) and what to record when it expires. */
+interface Row extends Omit<LogRow, "value"> {
+  readonly json: string | undefined;
+  readonly lapse?: HistoryRecord;
+  readonly createdAtMs: number;
+}
+
+interface Request extends StoredRequest {
+  readonly keptUntilMs: number;
+}
+
+class Namespace {
+  revision: Revision = 0;
+  compacted: Revision = 0;
+  /** The time of the compacted revision: its own rows may be gone, and what had expired by then must stay answerable. */
+  compactedAtMs = 0;
+  clockMs = 0;
+  /** New keys start above this: the highest version among forgotten deleted keys. */
+  versionFloor = 0;
+  /** Live or expired-but-unswept entries. */
+  readonly entries = new Map<string, Row>();
+  /** The keys of `entries`, in byte order. */
+  readonly keys: string[] = [];
+  /** Last version of deleted keys, oldest deletion first. */
+  readonly tombstones = new Map<string, { version: number; revision: Revision }>();
+  readonly requests = new Map<string, Request>();
+  log: Row[] = [];
+  readonly bells = new Set<() => void>();
+}
+
+/**
+ * The specification: plain maps, no cleverness. Every random history must give the same answers on every other engine.
+ * Also a real engine for tests and throw-away use (`memory:`); nothing survives the process.
+ */
+export class MemoryEngine implements Engine {
+  readonly name = "memory";
+  readonly #clock: Clock;
+  readonly #namespaces = new Map<string, Namespace>();
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
+    const space = this.#space(namespace);
+    const nowMs = this.#now(space);
+    const limit = options.limit ?? limits.readEntriesMax;
+    const past = options.at === undefined ? undefined : this.#asOf(space, options.at);
+    const judgedAtMs = past?.atMs ?? nowMs;
+    const rowOf = past === undefined ? space.entries : past.rows;
+    const keys = past === undefined ? space.keys : [...past.rows.keys()].sort(compareKeys);
+    const entries: Entry[] = [];
+    for (const range of options.reverse ? ranges.toReversed() : ranges) {
+      const start = lowerBound(keys, range.start);
+      const end = range.end === undefined ? keys.length : lowerBound(keys, range.end);
+      const found = keys.slice(start, end);
+      for (const key of options.reverse ? found.reverse() : found) {
+        const row = rowOf.get(key) as Row;
+        if (!isLive(row, judgedAtMs)) continue;
+        if (entries.length === limit) return { revision: options.at ?? space.revision, nowMs, entries, more: true };
+        entries.push(toEntry(row, options.values !== false));
+      }
+    }
+    return { revision: options.at ?? space.revision, nowMs, entries, more: false };
+  }
+
+  /** What was there at a revision: the newest row of each key up to it. */
+  #asOf(space: Namespace, at: Revision): { rows: Map<string, Row>; atMs: number } {
+    if (at > space.revision) throw futureRevisionError(at, space.revision);
+    if (at < space.compacted) throw compactedError(at, space.compacted);
+    const rows = new Map<string, Row>();
+    let atMs = space.compactedAtMs;
+    for (const row of space.log) {
+      if (row.revision > at) break;
+      atMs = Math.max(atMs, row.atMs);
+      if (row.op === "put") rows.set(row.key, row);
+      else rows.delete(row.key);
+    }
+    return { rows, atMs };
+  }
+
+  async commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    const space = this.#space(namespace);
+    const before = space.revision;
+    const results = batch.map((commit) => this.#apply(space, commit));
+    if (space.revision > before) for (const ring of [...space.bells]) ring();
+    return results;
+  }
+
+  #apply(space: Namespace, commit: PreparedCommit): CommitResult {
+    const atMs = this.#now(space);
+    const { request } = commit;
+    if (request !== undefined) {
+      const known = this.#liveRequest(space, request.key, atMs);
+      if (known !== undefined)
+        return known.fingerprint === request.fingerprint ? { ...known.outcome, replayed: true } : { ok: false, reason: "request_key_reused", revision: space.revision, atMs };
+    }
+    const failed = commit.checks.flatMap((check) => this.#failedCheck(space, check, atMs));
+    if (failed.length > 0) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
+
+    const revision = space.revision + 1;
+    let seq = 0;
+    const append = (row: Omit<Row, "revision" | "seq" | "atMs">): Row => {
+      const full = { ...row, revision, seq, atMs };
+      seq += 1;
+      space.log.push(full);
+      return full;
+    };
+    const writes = commit.writes.map((write): WriteOutcome => {
+      const found = space.entries.get(write.key);
+      const live = found !== undefined && isLive(found, atMs) ? found : undefined;
+      if (found !== undefined && live === undefined) {
+        append(expiryOf(found));
+        this.#remove(space, found, revision);
+      }
+      if (write.op === "delete") {
+        if (live === undefined) return { version: 0, existed: false };
+        append({
+          key: write.key,
+          op: "delete",
+          version: live.version,
+          json: undefined,
+          writer: commit.writer,
+          agent: commit.agent,
+          record: write.record,
+          createdAtMs: live.createdAtMs,
+        });
+        this.#remove(space, live, revision);
+        return { version: live.version, existed: true };
+      }
+      const version = (live?.version ?? space.tombstones.get(write.key)?.version ?? space.versionFloor) + 1;
+      const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
+      const { json, record, lapse } = write;
+      const createdAtMs = live?.createdAtMs ?? atMs;
+      const row = append({ key: write.key, op: "put", version, json, expiresAtMs, writer: commit.writer, agent: commit.agent, record, lapse, createdAtMs });
+      if (live === undefined) {
+        space.tombstones.delete(write.key);
+        space.keys.splice(lowerBound(space.keys, write.key), 0, write.key);
+      }
+      space.entries.set(write.key, row);
+      return { version, existed: live !== undefined, expiresAtMs };
+    });
+    if (seq > 0) space.revision = revision;
+    const outcome = { ok: true, revision: space.revision, atMs, writes, replayed: false, note: request?.note } as const;
+    if (request !== undefined) space.requests.set(request.key, { fingerprint: request.fingerprint, outcome, keptUntilMs: atMs + limits.requestKeptMs });
+    return outcome;
+  }
+
+  #failedCheck(space: Namespace, check: Check, atMs: number): FailedCheck[] {
+    const row = space.entries.get(check.key);
+    const live = row !== undefined && isLive(row, atMs) ? row : undefined;
+    if (holds(check, live)) return [];
+    return [{ check, entry: live === undefined ? undefined : toEntry(live, true) }];
+  }
+
+  #remove(space: Namespace, row: Row, revision: Revision): void {
+    space.entries.delete(row.key);
+    space.keys.splice(lowerBound(space.keys, row.key), 1);
+    space.tombstones.set(row.key, { version: row.version, revision });
+  }
+
+  async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
+    const space = this.#space(namespace);
+    return this.#liveRequest(space, key, this.#now(space));
+  }
+
+  #liveRequest(space: Namespace, key: string, nowMs: number): Request | undefined {
+    const known = space.requests.get(key);
+    return known !== undefined && nowMs < known.keptUntilMs ? known : undefined;
+  }
+
+  async log(namespace: string, query: LogQuery): Promise<LogPage> {
+    const space = this.#space(namespace);
+    const after = query.after ?? 0;
+    if (query.after !== undefined && after < space.compacted && !query.lenient) throw compactedError(after, space.compacted);
+    const before = query.before ?? Number.POSITIVE_INFINITY;
+    const matching = space.log.filter((row) => row.revision > after && row.revision < before && query.ranges.some((range) => inRange(row.key, range)) && wanted(row, query));
+    if (query.reverse) matching.reverse();
+    const limit = query.limit ?? limits.logRowsMax;
+    const page = wholeRevisions(
+      matching.slice(0, rowsToFetch(limit)).map((row) => toLogRow(row, query.values !== false)),
+      limit,
+    );
+    const end = query.reverse ? after : Math.max(after, Math.min(space.revision, before - 1));
+    return { rows: page.rows, through: page.cut ? (page.rows.at(-1) as LogRow).revision : end, done: !page.cut, revision: space.revision };
+  }
+
+  async count(namespace: string, range: Range): Promise<number> {
+    const space = this.#space(namespace);
+    const nowMs = this.#now(space);
+    let count = 0;
+    for (const row of space.entries.values()) if (inRange(row.key, range) && isLive(row, nowMs)) count += 1;
+    return count;
+  }
+
+  onChange(namespace: string, ring: () => void): () => void {
+    const { bells } = this.#space(namespace);
+    bells.add(ring);
+    return () => void bells.delete(ring);
+  }
+
+  async sweep(namespace: string, limit: number): Promise<number> {
+    const space = this.#space(namespace);
+    const nowMs = this.#now(space);
+    for (const [key, request] of space.requests) if (request.keptUntilMs <= nowMs) space.requests.delete(key);
+    const expired = space.keys
+      .map((key) => space.entries.get(key) as Row)
+      .filter((row) => !isLive(row, nowMs))
+      .sort((a, b) => (a.expiresAtMs as number) - (b.expiresAtMs as number) || compareKeys(a.key, b.key))
+      .slice(0, Math.min(limit, limits.commitRowsMax));
+    if (expired.length === 0) return 0;
+    space.revision += 1;
+    expired.forEach((row, seq) => {
+      space.log.push({ ...expiryOf(row), revision: space.revision, seq, atMs: nowMs });
+      this.#remove(space, row, space.revision);
+    });
+    for (const ring of [...space.bells]) ring();
+    return expired.length;
+  }
+
+  async compact(namespace: string, policy: { ageMs: number; revisions: number; tombstones: number }, limit: number): Promise<number> {
+    const space = this.#space(namespace);
+    const horizonMs = this.#now(space) - policy.ageMs;
+    // A window of whole revisions that the policy lets go, at most about `limit` rows.
+    let target = space.compacted;
+    let targetAtMs = space.compactedAtMs;
+    let seen = 0;
+    for (const row of space.log) {
+      if (row.revision <= space.compacted) continue;
+      if (row.revision > target) {
+        if (seen >= limit || (row.atMs >= horizonMs && row.revision > space.revision - policy.revisions)) break;
+        target = row.revision;
+        targetAtMs = row.atMs;
+      }
+      seen += 1;
+    }
+    const removed = target > space.compacted ? this.#forgetUpTo(space, target) : 0;
+    space.compactedAtMs = targetAtMs;
+    this.#forgetTombstones(space, policy.tombstones, limit);
+    return removed;
+  }
+
+  /** A row may go when a newer row of its key is also at or below the target, or when it only says that the key is gone. */
+  #forgetUpTo(space: Namespace, target: Revision): number {
+    const newest = new Map<string, Row>();
+    for (const row of space.log) if (row.revision <= target) newest.set(row.key, row);
+    const before = space.log.length;
+    space.log = space.log.filter((row) => row.revision > target || (row.op === "put" && newest.get(row.key) === row));
+    space.compacted = target;
+    return before - space.log.length;
+  }
+
+  #forgetTombstones(space: Namespace, keep: number, limit: number): void {
+    let surplus = Math.min(space.tombstones.size - keep, limit);
+    for (const [key, { version, revision }] of space.tombstones) {
+      if (surplus <= 0 || revision > space.compacted) return;
+      space.versionFloor = Math.max(space.versionFloor, version);
+      space.tombstones.delete(key);
+      surplus -= 1;
+    }
+  }
+
+  async namespaces(): Promise<readonly string[]> {
+    return [...this.#namespaces]
+      .filter(([, space]) => space.revision > 0)
+      .map(([name]) => name)
+      .sort(compareKeys);
+  }
+
+  async health(namespace: string): ReturnType<Engine["health"]> {
+    const space = this.#space(namespace);
+    return {
+      engine: "memory",
+      durability: "none: everything is lost when the process ends",
+      facts: { revision: space.revision, compacted_revision: space.compacted, log_rows: space.log.length },
+      warnings: ["The memory engine keeps nothing; use a sqlite: store for work that matters."],
+    };
+  }
+
+  async backup(): Promise<undefined> {
+    return undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#namespaces.clear();
+  }
+
+  #space(namespace: string): Namespace {
+    let space = this.#namespaces.get(namespace);
+    if (space === undefined) {
+      space = new Namespace();
+      this.#namespaces.set(namespace, space);
+    }
+    return space;
+  }
+
+  /** Never goes back, not even when nothing was committed in between: what a reader saw expire stays expired. */
+  #now(space: Namespace): number {
+    space.clockMs = Math.max(this.#clock.nowMs(), space.clockMs);
+    return space.clockMs;
+  }
+}
+
+const expiryOf = (row: Row): Omit<Row, "revision" | "seq" | "atMs"> => ({
+  key: row.key,
+  op: "expire",
+  version: row.version,
+  json: undefined,
+  writer: systemWriter,
+  record: row.lapse,
+  createdAtMs: row.createdAtMs,
+});
+
+function wanted(row: Row, { recorded }: LogQuery): boolean {
+  if (recorded === undefined) return true;
+  if (row.record === undefined) return false;
+  if (recorded.kinds !== undefined && !recorded.kinds.includes(row.record.kind)) return false;
+  return recorded.writer === undefined || row.writer === recorded.writer || row.agent === recorded.writer;
+}
+
+const parse = (json: string | undefined, wantValue: boolean): Json => (json === undefined || !wantValue ? null : (JSON.parse(json) as Json));
+
+const toEntry = (row: Row, wantValue: boolean): Entry => ({
+  key: row.key,
+  value: parse(row.json, wantValue),
+  version: row.version,
+  revision: row.revision,
+  createdAtMs: row.createdAtMs,
+  updatedAtMs: row.atMs,
+  expiresAtMs: row.expiresAtMs,
+  writer: row.writer,
+  agent: row.agent,
+});
+
+const toLogRow = ({ json, lapse: _lapse, createdAtMs: _created, ...row }: Row, wantValue: boolean): LogRow => ({ ...row, value: parse(json, wantValue) });
+
+/** First position whose key is not below `key`. */
+function lowerBound(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(keys[middle] as string, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

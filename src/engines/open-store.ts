@@ -1,0 +1,41 @@
+import type { Clock } from "../kernel/clock.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { invalidInput } from "../kernel/errors.ts";
+import type { Log } from "../kernel/log.ts";
+import { silentLog } from "../kernel/log.ts";
+import type { Engine } from "../store/store.ts";
+
+export interface OpenEngineOptions {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly sqliteDriver?: "auto" | "node" | "photostructure";
+}
+
+type Opener = (url: string, options: Required<OpenEngineOptions>) => Promise<Engine>;
+
+/** Every kind of store by the scheme of its URL. An engine and its driver are loaded only when used. */
+const openers: Readonly<Record<string, Opener>> = {
+  sqlite: async (url, { clock, log, sqliteDriver }) => {
+    const path = url.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
+    if (path === "" || path === ":memory:") throw invalidInput("store", "sqlite: needs the path of a file, for example sqlite:data/holdfast.db (memory: keeps nothing on disk)");
+    const { openSqliteEngine } = await import("./sqlite/sqlite-engine.ts");
+    return openSqliteEngine({ path, clock, log, driver: sqliteDriver });
+  },
+  memory: async (_url, { clock }) => {
+    const { MemoryEngine } = await import("./memory/memory-engine.ts");
+    return new MemoryEngine(clock);
+  },
+};
+
+export async function openEngine(url: string, { clock = systemClock, log = silentLog, sqliteDriver = "auto" }: OpenEngineOptions = {}): Promise<Engine> {
+  const scheme = /^([a-z]+):/.exec(url)?.[1] ?? "";
+  const open = Object.hasOwn(openers, scheme) ? openers[scheme] : undefined;
+  if (open === undefined)
+    throw invalidInput(
+      "store",
+      `must be a URL that begins with one of ${Object.keys(openers)
+        .map((name) => `${name}:`)
+        .join(", ")}`,
+    );
+  return open(url, { clock, log, sqliteDriver });
+}

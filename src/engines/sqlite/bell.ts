@@ -1,0 +1,132 @@
+import type { FSWatcher } from "node:fs";
+import { closeSync, fstatSync, openSync, statSync, watch, writeSync } from "node:fs";
+import type { Log } from "../../kernel/log.ts";
+import { createPrivate } from "./store-file.ts";
+
+const pollMs = 500;
+/** Without file notification (a full inotify table, an exotic platform) the net has to be tighter. */
+const pollWithoutWatchMs = 50;
+/** How often a ringer makes sure that it still writes to the file that the others watch. */
+const recheckMs = 1_000;
+
+/**
+ * Tells other processes on the same file that something was committed: a byte written to a small file beside the store after each commit,
+ * heard by file notification. Polling catches what the bell misses, so a deleted bell or a process killed before ringing costs half a second, not a change.
+ */
+export class Bell {
+  readonly #path: string;
+  readonly #hasChanged: () => boolean;
+  readonly #log: Log;
+  readonly #listeners = new Map<string, Set<() => void>>();
+  #descriptor: number | undefined;
+  #checkedMs = Number.NEGATIVE_INFINITY;
+  #watcher: FSWatcher | undefined;
+  #watchedInode: number | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `hasChanged`: has another connection committed since the last time this was asked? */
+  constructor(path: string, hasChanged: () => boolean, log: Log) {
+    this.#path = path;
+    this.#hasChanged = hasChanged;
+    this.#log = log;
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  listen(namespace: string, ring: () => void): () => void {
+    const heard = this.#listeners.get(namespace) ?? new Set();
+    this.#listeners.set(namespace, heard);
+    // One entry per call, also when the same function listens twice.
+    const listener = (): void => ring();
+    heard.add(listener);
+    this.#start();
+    return () => {
+      heard.delete(listener);
+      if (heard.size === 0 && this.#listeners.get(namespace) === heard) this.#listeners.delete(namespace);
+      if (this.#listeners.size === 0) this.#stop();
+    };
+  }
+
+  /** After a commit of this process that took a revision. */
+  ring(namespace: string): void {
+    for (const listener of [...(this.#listeners.get(namespace) ?? [])]) listener();
+    try {
+      this.#requireDescriptor();
+      writeSync(this.#descriptor as number, "!", 0);
+    } catch (error) {
+      // The commit stands; others hear of it by polling.
+      this.#release();
+      this.#log("debug", "bell_not_rung", { reason: (error as NodeJS.ErrnoException).code });
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#listeners.clear();
+    this.#stop();
+    this.#release();
+  }
+
+  #requireDescriptor(): void {
+    const nowMs = performance.now();
+    if (this.#descriptor !== undefined && nowMs - this.#checkedMs < recheckMs) return;
+    this.#checkedMs = nowMs;
+    const found = statSync(this.#path, { throwIfNoEntry: false });
+    if (found === undefined) createPrivate(this.#path);
+    if (this.#descriptor !== undefined && found !== undefined && fstatSync(this.#descriptor).ino === found.ino) return;
+    this.#release();
+    this.#descriptor = openSync(this.#path, "r+");
+  }
+
+  #release(): void {
+    if (this.#descriptor === undefined) return;
+    closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  #start(): void {
+    if (this.#poll !== undefined || this.#closed) return;
+    // What happened before anybody listened is no news: a listener looks at the log first.
+    this.#look();
+    this.#watch();
+    this.#poll = setInterval(() => this.#tick(), this.#watcher === undefined ? pollWithoutWatchMs : pollMs);
+    this.#poll.unref();
+  }
+
+  #stop(): void {
+    clearInterval(this.#poll);
+    this.#poll = undefined;
+    this.#unwatch();
+  }
+
+  #tick(): void {
+    if (this.#watcher !== undefined && statSync(this.#path, { throwIfNoEntry: false })?.ino !== this.#watchedInode) this.#watch();
+    this.#look();
+  }
+
+  #watch(): void {
+    this.#unwatch();
+    try {
+      if (statSync(this.#path, { throwIfNoEntry: false }) === undefined) createPrivate(this.#path);
+      this.#watchedInode = statSync(this.#path).ino;
+      this.#watcher = watch(this.#path, { persistent: false }, () => this.#look());
+      this.#watcher.on("error", () => this.#unwatch());
+    } catch (error) {
+      this.#log("warn", "bell_not_watched", { reason: (error as NodeJS.ErrnoException).code });
+    }
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  /** Own commits ring the file too; only another connection's are news here. */
+  #look(): void {
+    if (this.#closed || !this.#hasChanged()) return;
+    for (const heard of [...this.#listeners.values()]) for (const listener of [...heard]) listener();
+  }
+}

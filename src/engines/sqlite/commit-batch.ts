@@ -1,0 +1,262 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import { holds } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import { isLive } from "../../store/ranges.ts";
+import type { Check, CommitResult, Committed, FailedCheck, HistoryRecord, PreparedCommit, PreparedWrite, StoredRequest, WriteOutcome } from "../../store/store.ts";
+import { systemWriter } from "../../store/store.ts";
+import type { Connection } from "./connection.ts";
+import type { SqlStatement } from "./driver.ts";
+import { logId, revisionMax, revisionOf, seqOf } from "./log-id.ts";
+import type { RawLogRow } from "./log-rows.ts";
+import { lapseText, logColumns, opCode, parseLapse, toEntry } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { engineNowMs, ensureNamespace, writeNamespace } from "./namespace-row.ts";
+
+/** What lies under a key as the batch sees it: read once, changed in memory, written back once however many commits touch it. */
+interface Slot {
+  /** In `kv` when the batch began. */
+  readonly stored: boolean;
+  /** There now: live, or expired and not yet swept. */
+  present: boolean;
+  version: number;
+  createdAtMs: number;
+  expiresAtMs: number | undefined;
+  /** Where its log row is (of a removed entry: the row that ended it). */
+  revision: number;
+  seq: number;
+  /** Last version of a removed key; undefined until looked up, 0 when there is none. */
+  tombstone: number | undefined;
+  tombstoneStored: boolean;
+  changed: boolean;
+}
+
+/** The statements of the hot path, prepared once per connection and used without a lookup. */
+export class BatchStatements {
+  readonly slot: SqlStatement;
+  readonly tombstone: SqlStatement;
+  readonly append: SqlStatement;
+  readonly put: SqlStatement;
+  readonly remove: SqlStatement;
+  readonly bury: SqlStatement;
+  readonly unbury: SqlStatement;
+  readonly entry: SqlStatement;
+  readonly lapse: SqlStatement;
+  readonly keepRequest: SqlStatement;
+
+  constructor({ database }: Connection) {
+    this.slot = database.prepare(`SELECT ver, created, exp, ${revisionOf("log_id")}, ${seqOf("log_id")} FROM kv WHERE ns = ? AND k = ?`);
+    this.slot.setReturnArrays(true);
+    this.tombstone = database.prepare("SELECT ver FROM tombstone WHERE ns = ? AND k = ?");
+    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?1", "?2", "?3")}, ?1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`);
+    this.put = database.prepare(
+      `INSERT INTO kv VALUES (?1, ?2, ?3, ?4, ?5, ${logId("?1", "?6", "?7")}) ON CONFLICT DO UPDATE SET ver = excluded.ver, created = excluded.created, exp = excluded.exp, log_id = excluded.log_id`,
+    );
+    this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
+    this.bury = database.prepare(`INSERT OR REPLACE INTO tombstone VALUES (?1, ?2, ?3, ${logId("?1", "?4", "?5")})`);
+    this.unbury = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
+    this.entry = database.prepare(`SELECT ${logColumns(true)} FROM log WHERE id = ${logId("?1", "?2", "?3")}`);
+    this.lapse = database.prepare(`SELECT lapse FROM log WHERE id = ${logId("?1", "?2", "?3")}`);
+    this.keepRequest = database.prepare("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?, ?)");
+  }
+}
+
+/** Applies commits in order, each with its own checks, revision and outcome. Lives for one write transaction. */
+export class Batch {
+  readonly #connection: Connection;
+  readonly #statements: BatchStatements;
+  readonly #clock: Clock;
+  readonly #space: NamespaceRow;
+  readonly #slots = new Map<string, Slot>();
+  readonly #before: number;
+  #requestsKept = false;
+  #seq = 0;
+
+  constructor(connection: Connection, statements: BatchStatements, clock: Clock, namespace: string) {
+    this.#connection = connection;
+    this.#statements = statements;
+    this.#clock = clock;
+    this.#space = ensureNamespace(connection, namespace);
+    this.#before = this.#space.revision;
+  }
+
+  get tookRevision(): boolean {
+    return this.#space.revision > this.#before;
+  }
+
+  /** Writes back what changed. Says whether there is anything to make durable. */
+  finish(): boolean {
+    if (this.tookRevision) {
+      for (const [key, slot] of this.#slots) if (slot.changed) this.#writeBack(key, slot);
+      writeNamespace(this.#connection, this.#space);
+    }
+    return this.tookRevision || this.#requestsKept;
+  }
+
+  apply(commit: PreparedCommit): CommitResult {
+    const space = this.#space;
+    const atMs = engineNowMs(this.#clock, space);
+    const { request } = commit;
+    if (request !== undefined) {
+      const known = readStoredRequest(this.#connection, space.id, request.key, atMs);
+      if (known !== undefined)
+        return known.fingerprint === request.fingerprint ? { ...known.outcome, replayed: true } : { ok: false, reason: "request_key_reused", revision: space.revision, atMs };
+    }
+    let failed: FailedCheck[] | undefined;
+    for (const check of commit.checks) {
+      const broken = this.#failedCheck(check, atMs);
+      if (broken !== undefined) failed = [...(failed ?? []), broken];
+    }
+    if (failed !== undefined) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
+
+    if (space.revision >= revisionMax) throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
+    this.#seq = 0;
+    const writes = commit.writes.map((write) => this.#write(write, commit, atMs));
+    if (this.#seq > 0) {
+      space.revision += 1;
+      space.clockMs = atMs;
+    }
+    const outcome: Committed = { ok: true, revision: space.revision, atMs, writes, replayed: false, note: request?.note };
+    if (request !== undefined) {
+      this.#requestsKept = true;
+      this.#statements.keepRequest.run(space.id, request.key, request.fingerprint, atMs + limits.requestKeptMs, JSON.stringify(outcome));
+    }
+    return outcome;
+  }
+
+  /** Removes an expired entry and writes the record of its lapse; the caller has made sure that it is expired. */
+  expire(key: string, atMs: number): void {
+    const slot = this.#slot(key);
+    const { lapse } = this.#statements.lapse.get(this.#space.id, slot.revision, slot.seq) as { readonly lapse: string | null };
+    this.#end(key, slot, opCode.expire, atMs, systemWriter, undefined, parseLapse(lapse));
+  }
+
+  /** For rows that were not written by a commit: they take the next revision together. */
+  takeRevision(atMs: number): void {
+    this.#space.revision += 1;
+    this.#space.clockMs = atMs;
+  }
+
+  #write(write: PreparedWrite, commit: PreparedCommit, atMs: number): WriteOutcome {
+    const slot = this.#slot(write.key);
+    if (slot.present && !isLive(slot, atMs)) this.expire(write.key, atMs);
+    const existed = slot.present;
+    if (write.op === "delete") {
+      if (!existed) return { version: 0, existed: false };
+      this.#end(write.key, slot, opCode.delete, atMs, commit.writer, commit.agent, write.record);
+      return { version: slot.version, existed: true };
+    }
+    const version = (existed ? slot.version : this.#tombstone(write.key, slot) || this.#space.versionFloor) + 1;
+    const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
+    if (!existed) slot.createdAtMs = atMs;
+    slot.present = true;
+    slot.version = version;
+    slot.expiresAtMs = expiresAtMs;
+    slot.tombstone = 0;
+    this.#append(write.key, slot, opCode.put, atMs, commit.writer, commit.agent, write.record, expiresAtMs, write.lapse, write.json);
+    return { version, existed, expiresAtMs };
+  }
+
+  #end(key: string, slot: Slot, op: number, atMs: number, writer: string, agent: string | undefined, record: HistoryRecord | undefined): void {
+    slot.present = false;
+    slot.tombstone = slot.version;
+    this.#append(key, slot, op, atMs, writer, agent, record);
+  }
+
+  #append(
+    key: string,
+    slot: Slot,
+    op: number,
+    atMs: number,
+    writer: string,
+    agent: string | undefined,
+    record: HistoryRecord | undefined,
+    expiresAtMs?: number,
+    lapse?: HistoryRecord,
+    json?: string,
+  ): void {
+    slot.revision = this.#space.revision + 1;
+    slot.seq = this.#seq;
+    slot.changed = true;
+    this.#seq += 1;
+    this.#statements.append.run(
+      this.#space.id,
+      slot.revision,
+      slot.seq,
+      key,
+      op,
+      slot.version,
+      expiresAtMs ?? null,
+      slot.createdAtMs,
+      atMs,
+      writer,
+      agent ?? null,
+      record?.kind ?? null,
+      record?.op ?? null,
+      record?.subject ?? null,
+      lapseText(lapse),
+      json ?? null,
+    );
+  }
+
+  #failedCheck(check: Check, atMs: number): FailedCheck | undefined {
+    const slot = this.#slot(check.key);
+    const live = slot.present && isLive(slot, atMs);
+    if (holds(check, live ? slot : undefined)) return undefined;
+    return { check, entry: live ? toEntry(this.#statements.entry.get(this.#space.id, slot.revision, slot.seq) as RawLogRow) : undefined };
+  }
+
+  #slot(key: string): Slot {
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    const row = this.#statements.slot.get(this.#space.id, key) as [number, number, number | null, number, number] | undefined;
+    const slot: Slot =
+      row === undefined
+        ? { stored: false, present: false, version: 0, createdAtMs: 0, expiresAtMs: undefined, revision: 0, seq: 0, tombstone: undefined, tombstoneStored: false, changed: false }
+        : {
+            stored: true,
+            present: true,
+            version: row[0],
+            createdAtMs: row[1],
+            expiresAtMs: row[2] ?? undefined,
+            revision: row[3],
+            seq: row[4],
+            tombstone: 0,
+            tombstoneStored: false,
+            changed: false,
+          };
+    this.#slots.set(key, slot);
+    return slot;
+  }
+
+  #tombstone(key: string, slot: Slot): number {
+    if (slot.tombstone === undefined) {
+      const row = this.#space.tombstones === 0 ? undefined : (this.#statements.tombstone.get(this.#space.id, key) as { readonly ver: number } | undefined);
+      slot.tombstone = row?.ver ?? 0;
+      slot.tombstoneStored = row !== undefined;
+    }
+    return slot.tombstone;
+  }
+
+  #writeBack(key: string, slot: Slot): void {
+    const { id } = this.#space;
+    if (slot.present) {
+      this.#statements.put.run(id, key, slot.version, slot.createdAtMs, slot.expiresAtMs ?? null, slot.revision, slot.seq);
+      if (slot.tombstoneStored) {
+        this.#statements.unbury.run(id, key);
+        this.#space.tombstones -= 1;
+      }
+      return;
+    }
+    if (slot.stored) this.#statements.remove.run(id, key);
+    this.#statements.bury.run(id, key, slot.version, slot.revision, slot.seq);
+    if (!slot.tombstoneStored) this.#space.tombstones += 1;
+  }
+}
+
+export function readStoredRequest(connection: Connection, namespaceId: number, key: string, nowMs: number): StoredRequest | undefined {
+  const row = connection.statement("SELECT fingerprint, outcome FROM request WHERE ns = ? AND key = ? AND kept_until > ?").get(namespaceId, key, nowMs) as
+    | { readonly fingerprint: string; readonly outcome: string }
+    | undefined;
+  return row === undefined ? undefined : { fingerprint: row.fingerprint, outcome: JSON.parse(row.outcome) as Committed };
+}

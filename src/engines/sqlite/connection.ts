@@ -1,0 +1,110 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { SqlDatabase, SqliteDriver, SqlStatement } from "./driver.ts";
+import { migrate, migrations, readPragma, rollback } from "./schema.ts";
+
+const cacheKibibytes = 32_768;
+/** Pages of the write-ahead log after which it is folded back; hot pages are then written once for many commits. */
+const checkpointPages = 4_000;
+const keptWalBytes = 64 * 1_048_576;
+const cachedStatementsMax = 200;
+
+/** One open file with the settings read back, and its statements prepared once. */
+export class Connection {
+  readonly database: SqlDatabase;
+  readonly #statements = new Map<string, SqlStatement>();
+
+  constructor(database: SqlDatabase) {
+    this.database = database;
+  }
+
+  /** Rows as objects. */
+  statement(sql: string): SqlStatement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      // Only log queries vary in text, and only in how many ranges and kinds they name.
+      if (this.#statements.size >= cachedStatementsMax) this.#statements.clear();
+      statement = this.database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /** Several statements that must see one state of the store. */
+  reading<T>(work: () => T): T {
+    this.statement("BEGIN").run();
+    try {
+      const result = work();
+      this.statement("COMMIT").run();
+      return result;
+    } catch (error) {
+      rollback(this.database);
+      throw error;
+    }
+  }
+
+  /** `work` answers whether there is anything to keep; without it nothing is written and no disk is waited for. */
+  writing<T>(work: () => { readonly keep: boolean; readonly result: T }): T {
+    this.statement("BEGIN IMMEDIATE").run();
+    try {
+      const { keep, result } = work();
+      if (!keep) {
+        this.statement("ROLLBACK").run();
+        return result;
+      }
+      try {
+        this.statement("COMMIT").run();
+      } catch (error) {
+        throw new CommitFailure(error);
+      }
+      return result;
+    } catch (error) {
+      rollback(this.database);
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.database.close();
+  }
+}
+
+/** The transaction's last step failed: whether it reached the disk needs a second look. */
+export class CommitFailure extends Error {
+  constructor(cause: unknown) {
+    super("The transaction could not be completed.", { cause });
+  }
+}
+
+export interface ConnectionOptions {
+  readonly driver: SqliteDriver;
+  readonly path: string;
+  readonly backUp: (database: SqlDatabase, label: string) => void;
+  readonly migrations?: readonly string[];
+}
+
+/** One attempt: throws SQLite's busy errors as they are, for the caller to try the whole open again. */
+export function openConnection({ driver, path, backUp, migrations: steps = migrations }: ConnectionOptions): Connection {
+  const database = driver.open(path);
+  try {
+    migrate(database, (label) => backUp(database, label), steps);
+    // Each setting in its own call and read back: given together, a later one has been seen not to hold.
+    if (readPragma(database, "journal_mode = WAL") !== "wal")
+      throw new HoldfastError("store_unsupported", "The store's file system does not support SQLite's write-ahead log.", { hint: "Put the store on a local disk." });
+    database.exec("PRAGMA synchronous = FULL");
+    requireFullSync(readPragma(database, "synchronous"));
+    database.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
+    database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+    database.exec(`PRAGMA journal_size_limit = ${keptWalBytes}`);
+    return new Connection(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** 2 is FULL: a commit is answered after its fsync. Anything less could forget acknowledged writes at power loss. */
+export function requireFullSync(synchronous: number | string): void {
+  if (synchronous !== 2)
+    throw new HoldfastError("store_unsupported", "SQLite did not accept synchronous=FULL, so acknowledged writes could be lost at power loss.", { details: { synchronous } });
+}

@@ -1,0 +1,64 @@
+import type { Json } from "../../kernel/json.ts";
+import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
+import { revisionOf, seqOf } from "./log-id.ts";
+
+/** `op` as the log keeps it. */
+export const ops = ["put", "delete", "expire"] as const;
+export const opCode = { put: 0, delete: 1, expire: 2 } as const;
+
+/** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
+export const logColumns = (values: boolean): string =>
+  `${revisionOf("log.id")} AS rev, ${seqOf("log.id")} AS seq, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject${values ? ", log.v" : ""}`;
+
+export interface RawLogRow {
+  readonly rev: number;
+  readonly seq: number;
+  readonly k: string;
+  readonly op: number;
+  readonly ver: number;
+  readonly exp: number | null;
+  readonly created: number;
+  readonly at: number;
+  readonly writer: string;
+  readonly agent: string | null;
+  readonly kind: string | null;
+  readonly act: string | null;
+  readonly subject: string | null;
+  readonly v?: string | null;
+}
+
+const parse = (text: string | null | undefined): Json => (text === null || text === undefined ? null : (JSON.parse(text) as Json));
+
+export const toEntry = (row: RawLogRow): Entry => ({
+  key: row.k,
+  value: parse(row.v),
+  version: row.ver,
+  revision: row.rev,
+  createdAtMs: row.created,
+  updatedAtMs: row.at,
+  expiresAtMs: row.exp ?? undefined,
+  writer: row.writer,
+  agent: row.agent ?? undefined,
+});
+
+export const toLogRow = (row: RawLogRow): LogRow => ({
+  revision: row.rev,
+  seq: row.seq,
+  key: row.k,
+  op: ops[row.op] as LogRow["op"],
+  version: row.ver,
+  value: parse(row.v),
+  expiresAtMs: row.exp ?? undefined,
+  atMs: row.at,
+  writer: row.writer,
+  agent: row.agent ?? undefined,
+  record: row.kind === null ? undefined : { kind: row.kind, op: row.act as string, subject: row.subject as string },
+});
+
+export const lapseText = (lapse: HistoryRecord | undefined): string | null => (lapse === undefined ? null : JSON.stringify([lapse.kind, lapse.op, lapse.subject]));
+
+export function parseLapse(text: string | null): HistoryRecord | undefined {
+  if (text === null) return undefined;
+  const [kind, op, subject] = JSON.parse(text) as [string, string, string];
+  return { kind, op, subject };
+}

@@ -1,0 +1,103 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { SqlDatabase } from "./driver.ts";
+import { damagedError } from "./sqlite-errors.ts";
+
+/** "HFST": says in the file's header whose it is, so that another program's database is never touched. */
+export const applicationId = 0x48465354;
+
+/**
+ * Step n brings a store from schema n to n + 1, inside one transaction. Released steps are never edited; the list only grows.
+ *
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it.
+ * `v` stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE namespace (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    revision INTEGER NOT NULL, compacted INTEGER NOT NULL, clock_ms INTEGER NOT NULL, version_floor INTEGER NOT NULL, tombstones INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE log (
+    id INTEGER PRIMARY KEY, ns INTEGER NOT NULL, k TEXT NOT NULL, op INTEGER NOT NULL, ver INTEGER NOT NULL, exp INTEGER, created INTEGER NOT NULL, at INTEGER NOT NULL,
+    writer TEXT NOT NULL, agent TEXT, kind TEXT, act TEXT, subject TEXT, lapse TEXT, v TEXT
+  ) STRICT;
+  CREATE INDEX log_by_key ON log (ns, k);
+  CREATE TABLE kv (
+    ns INTEGER NOT NULL, k TEXT NOT NULL, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER, log_id INTEGER NOT NULL,
+    PRIMARY KEY (ns, k)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX kv_by_expiry ON kv (ns, exp) WHERE exp IS NOT NULL;
+  CREATE TABLE tombstone (ns INTEGER NOT NULL, k TEXT NOT NULL, ver INTEGER NOT NULL, log_id INTEGER NOT NULL, PRIMARY KEY (ns, k)) STRICT, WITHOUT ROWID;
+  CREATE INDEX tombstone_by_age ON tombstone (ns, log_id);
+  CREATE TABLE request (
+    ns INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, kept_until INTEGER NOT NULL, outcome TEXT NOT NULL,
+    PRIMARY KEY (ns, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX request_by_age ON request (ns, kept_until);
+  `,
+];
+
+const tables = ["kv", "log", "namespace", "request", "tombstone"];
+
+export const schemaVersion = migrations.length;
+
+export const readPragma = (database: SqlDatabase, name: string): number | string =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() as Record<string, number | string>)[0] as number | string;
+
+/** Brings the file to this build's schema, or refuses it untouched. `backUp` is called before an existing older store is changed. */
+export function migrate(database: SqlDatabase, backUp: (label: string) => void, steps: readonly string[] = migrations): void {
+  const found = inSnapshot(database, () => requireOurs(database, steps.length));
+  if (found === steps.length) return;
+  if (found > 0) backUp(`schema-${found}`);
+  database.exec("BEGIN EXCLUSIVE");
+  try {
+    // Another process may have done it while this one waited for the lock.
+    const from = requireOurs(database, steps.length);
+    if (from < steps.length) {
+      // Inside the transaction: the file never shows a page that does not say whose it is.
+      database.exec(`PRAGMA application_id = ${applicationId}`);
+      for (const step of steps.slice(from)) database.exec(step);
+      database.exec(`PRAGMA user_version = ${steps.length}`);
+    }
+    database.exec("COMMIT");
+  } catch (error) {
+    rollback(database);
+    throw error;
+  }
+}
+
+/** Version and tables must be of one moment: another process may be making the store right now. */
+function inSnapshot<T>(database: SqlDatabase, work: () => T): T {
+  database.exec("BEGIN");
+  try {
+    return work();
+  } finally {
+    rollback(database);
+  }
+}
+
+/** The file's schema version; 0 for an empty file. */
+function requireOurs(database: SqlDatabase, newest: number): number {
+  const version = readPragma(database, "user_version") as number;
+  const present = (database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").all() as { readonly name: string }[]).map(
+    ({ name }) => name,
+  );
+  if (version === 0 && present.length === 0) return 0;
+  if (readPragma(database, "application_id") !== applicationId) throw damagedError("The file is a database of another program, not a Holdfast store.");
+  if (version > newest)
+    throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${newest}. Nothing was changed.`, {
+      hint: "Upgrade Holdfast, or name another store with --store.",
+      details: { schema_version: version, newest_known: newest },
+    });
+  if (version < 1 || tables.some((table) => !present.includes(table))) throw damagedError("The store's tables are not complete.");
+  return version;
+}
+
+/** Best effort: SQLite may have rolled back by itself already, and then says so. */
+export function rollback(database: SqlDatabase): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // Nothing was open.
+  }
+}

@@ -1,0 +1,313 @@
+import { statSync } from "node:fs";
+import { basename } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { compareKeys } from "../../store/ranges.ts";
+import type { CommitResult, Engine, EngineHealth, LogPage, LogQuery, PreparedCommit, Range, ReadOptions, RetentionPolicy, Snapshot, StoredRequest } from "../../store/store.ts";
+import { writeBackup } from "./backup-file.ts";
+import { Bell } from "./bell.ts";
+import { Batch, BatchStatements, readStoredRequest } from "./commit-batch.ts";
+import type { Connection } from "./connection.ts";
+import { CommitFailure, openConnection } from "./connection.ts";
+import type { DriverName, SqliteDriver } from "./driver.ts";
+import { loadSqliteDriver } from "./driver.ts";
+import { engineNowMs, ensureNamespace, readNamespace } from "./namespace-row.ts";
+import { countLive, readEntries } from "./read-entries.ts";
+import { readLog } from "./read-log.ts";
+import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
+import { retryBusy } from "./retry-busy.ts";
+import { readPragma } from "./schema.ts";
+import { isBusy, isIoError, isSuspect, translateSqliteError } from "./sqlite-errors.ts";
+import type { FileSystemType } from "./store-file.ts";
+import { holdStoreFile, prepareStoreFile } from "./store-file.ts";
+
+/** How far the store's clock may be ahead of the host's before health says so. */
+const clockAheadMaxMs = 5_000;
+
+export interface SqliteEngineOptions {
+  readonly path: string;
+  readonly clock?: Clock;
+  readonly driver?: DriverName | "auto";
+  readonly log?: Log;
+  /** Asks what kind of file system a folder is on. */
+  readonly fileSystemType?: FileSystemType;
+  /** Steps of the schema; another list only in tests of the migration itself. */
+  readonly migrations?: readonly string[];
+}
+
+interface Open {
+  readonly connection: Connection;
+  readonly statements: BatchStatements;
+}
+
+/** Opens the store, making it first where there is none. Safe for any number of processes at once. */
+export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
+  const driver = await loadSqliteDriver(options.driver);
+  const path = prepareStoreFile(options.path, options.fileSystemType);
+  const engine = new SqliteEngine(driver, path, options);
+  // The whole open is tried again: with many processes on a new file, every step of it can meet a lock.
+  await engine.ready();
+  return engine;
+}
+
+class SqliteEngine implements Engine {
+  readonly name = "sqlite";
+  readonly #driver: SqliteDriver;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #migrations: readonly string[] | undefined;
+  readonly #bell: Bell;
+  readonly #release: () => void;
+  #open: Open | undefined;
+  /** The disk failed: what is opened next has to prove itself first. */
+  #mustVerify = false;
+  #dataVersion: number | string | undefined;
+  #closed = false;
+
+  constructor(driver: SqliteDriver, path: string, { clock = systemClock, log = silentLog, migrations }: SqliteEngineOptions) {
+    this.#driver = driver;
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+    this.#migrations = migrations;
+    this.#bell = new Bell(`${path}-bell`, () => this.#hasChangedElsewhere(), log);
+    this.#release = holdStoreFile(path);
+  }
+
+  async ready(): Promise<void> {
+    try {
+      await this.#perform(() => undefined);
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
+    return this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      return readEntries(connection, space, engineNowMs(this.#clock, space), ranges, options);
+    });
+  }
+
+  async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    const { results, rings } = await this.#perform(({ connection, statements }) =>
+      connection.writing(() => {
+        const batch = new Batch(connection, statements, this.#clock, namespace);
+        const results = commits.map((commit) => batch.apply(commit));
+        return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
+      }),
+    );
+    if (rings) this.#bell.ring(namespace);
+    return results;
+  }
+
+  readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
+    return this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      return readStoredRequest(connection, space.id, key, engineNowMs(this.#clock, space));
+    });
+  }
+
+  log(namespace: string, query: LogQuery): Promise<LogPage> {
+    return this.#reading((connection) => readLog(connection, readNamespace(connection, namespace), query));
+  }
+
+  count(namespace: string, range: Range): Promise<number> {
+    return this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      return countLive(connection, space.id, range, engineNowMs(this.#clock, space));
+    });
+  }
+
+  onChange(namespace: string, ring: () => void): () => void {
+    return this.#bell.listen(namespace, ring);
+  }
+
+  async sweep(namespace: string, limit: number): Promise<number> {
+    // Most sweeps find nothing: look before asking for the write lock.
+    const isNeeded = await this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      const nowMs = engineNowMs(this.#clock, space);
+      return expiredKeys(connection, space, nowMs, 1).length > 0 || hasOldRequests(connection, space, nowMs);
+    });
+    if (!isNeeded) return 0;
+    const swept = await this.#perform(({ connection, statements }) =>
+      connection.writing(() => {
+        const space = ensureNamespace(connection, namespace);
+        const batch = new Batch(connection, statements, this.#clock, namespace);
+        const result = sweepSlice(connection, batch, space, engineNowMs(this.#clock, space), limit);
+        batch.finish();
+        return { keep: true, result };
+      }),
+    );
+    if (swept > 0) this.#bell.ring(namespace);
+    return swept;
+  }
+
+  async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<number> {
+    const isNeeded = await this.#reading((connection) => hasSomethingToCompact(connection, readNamespace(connection, namespace), policy, this.#clock));
+    if (!isNeeded) return 0;
+    return this.#perform(({ connection }) =>
+      connection.writing(() => ({ keep: true, result: compactSlice(connection, ensureNamespace(connection, namespace), policy, this.#clock, limit) })),
+    );
+  }
+
+  async namespaces(): Promise<readonly string[]> {
+    const rows = await this.#reading((connection) => connection.statement("SELECT name FROM namespace WHERE revision > 0").all() as { readonly name: string }[]);
+    return rows.map(({ name }) => name).sort(compareKeys);
+  }
+
+  async health(namespace: string): Promise<EngineHealth> {
+    const { space, facts } = await this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      const pragma = (name: string): number | string => readPragma(connection.database, name);
+      return {
+        space,
+        facts: {
+          journal_mode: pragma("journal_mode"),
+          synchronous: pragma("synchronous") === 2 ? "FULL" : String(pragma("synchronous")),
+          schema_version: pragma("user_version"),
+          free_bytes_inside: Number(pragma("freelist_count")) * Number(pragma("page_size")),
+        },
+      };
+    });
+    const file = statSync(this.#path, { throwIfNoEntry: false });
+    const warnings: string[] = [];
+    const aheadMs = space.clockMs - this.#clock.nowMs();
+    if (aheadMs > clockAheadMaxMs)
+      warnings.push(
+        `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
+      );
+    if (file === undefined) warnings.push("The store's file was removed or moved while in use; what is written now will be lost. Restart with the file in place.");
+    else if (process.platform !== "win32" && (file.mode & 0o077) !== 0) warnings.push("Other users of this machine may open the store's file; set its mode to 0600.");
+    return {
+      engine: "sqlite",
+      durability: "an acknowledged write is on disk (fsync) before it is answered: it survives the end of any process and a loss of power",
+      facts: {
+        driver: this.#driver.name,
+        sqlite_version: this.#driver.sqliteVersion,
+        ...facts,
+        file: basename(this.#path),
+        file_bytes: file?.size ?? 0,
+        wal_bytes: statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+        revision: space.revision,
+        compacted_revision: space.compacted,
+        tombstones: space.tombstones,
+      },
+      warnings,
+    };
+  }
+
+  backup(label: string): Promise<string> {
+    return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#clock.nowMs()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#bell.close();
+    this.#close();
+    this.#release();
+  }
+
+  #reading<T>(work: (connection: Connection) => T): Promise<T> {
+    return this.#perform(({ connection }) => connection.reading(() => work(connection)));
+  }
+
+  /** The one road to SQLite: waits for locks, turns its errors into ours, and stops trusting a connection that met a failing disk. */
+  #perform<T>(work: (open: Open) => T): Promise<T> {
+    return retryBusy(() => {
+      if (this.#closed) throw new HoldfastError("unavailable", "The store is closed.");
+      try {
+        this.#open ??= this.#connect();
+        return work(this.#open);
+      } catch (error) {
+        if (isBusy(error)) throw error;
+        throw this.#judge(error);
+      }
+    });
+  }
+
+  #connect(): Open {
+    const connection = openConnection({
+      driver: this.#driver,
+      path: this.#path,
+      backUp: (database, label) => void writeBackup(database, this.#path, label, this.#clock.nowMs()),
+      migrations: this.#migrations,
+    });
+    try {
+      if (this.#mustVerify) settle(connection);
+      this.#mustVerify = false;
+      this.#dataVersion = undefined;
+      return { connection, statements: new BatchStatements(connection) };
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  #judge(error: unknown): unknown {
+    const cause = error instanceof CommitFailure ? error.cause : error;
+    if (isBusy(cause)) return cause;
+    const failure = error instanceof CommitFailure && isIoError(cause) ? this.#judgeLostCommit(cause) : translateSqliteError(cause);
+    if (isSuspect(cause)) {
+      this.#log("error", "store_suspect", { reason: (cause as Error).message });
+      this.#close();
+      this.#mustVerify = true;
+    }
+    return failure;
+  }
+
+  /**
+   * An fsync that fails leaves the commit in the write-ahead log without being part of the store, and a crash could bring it to life.
+   * Writing over it settles the matter; if that fails too, nobody knows.
+   */
+  #judgeLostCommit(cause: unknown): HoldfastError {
+    try {
+      settle((this.#open as Open).connection);
+      return translateSqliteError(cause);
+    } catch {
+      return new HoldfastError("outcome_unknown", "The disk failed while a commit was being made durable.", {
+        hint: "Check the disk, then read, or ask again with the same request key.",
+        cause,
+      });
+    }
+  }
+
+  #close(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    try {
+      open?.connection.close();
+    } catch (error) {
+      this.#log("debug", "store_close_failed", { reason: (error as Error).message });
+    }
+  }
+
+  #hasChangedElsewhere(): boolean {
+    try {
+      if (this.#open === undefined) return true;
+      const before = this.#dataVersion;
+      this.#dataVersion = readDataVersion(this.#open.connection);
+      return before !== this.#dataVersion;
+    } catch {
+      // Whoever listens looks for itself, with patience.
+      return true;
+    }
+  }
+}
+
+const readDataVersion = (connection: Connection): number => (connection.statement("PRAGMA data_version").get() as { readonly data_version: number }).data_version;
+
+/** A write that changes nothing: proves that the disk takes writes, and overwrites what a failed commit left behind. */
+function settle(connection: Connection): void {
+  connection.writing(() => {
+    connection.database.exec(`PRAGMA user_version = ${readPragma(connection.database, "user_version")}`);
+    return { keep: true, result: undefined };
+  });
+}

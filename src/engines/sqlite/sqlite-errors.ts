@@ -1,0 +1,68 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+
+/** Primary result codes of SQLite (the low byte of an extended code). */
+const primary = { perm: 3, busy: 5, locked: 6, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, protocol: 15, notadb: 26 } as const;
+
+/** Extended code: the shared index beside the store could not grow, which only happens when there is no space. */
+const shmSize = 4874;
+
+const isFull = (error: unknown): boolean => primaryCode(error) === primary.full || (error as { readonly errcode?: unknown } | null)?.errcode === shmSize;
+
+const primaryCode = (error: unknown): number | undefined => {
+  const code = (error as { readonly errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : undefined;
+};
+
+/** Someone else has the file for a moment. SQLITE_PROTOCOL is what many simultaneous openers of a WAL file can meet. */
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === primary.busy || code === primary.locked || code === primary.protocol;
+}
+
+/** After these the connection's view of the file cannot be trusted: reopen and verify before going on. */
+export function isSuspect(error: unknown): boolean {
+  const code = primaryCode(error);
+  if (isFull(error)) return false;
+  return code === primary.ioerr || code === primary.corrupt || code === primary.notadb || code === primary.cantopen;
+}
+
+export const isIoError = (error: unknown): boolean => primaryCode(error) === primary.ioerr && !isFull(error);
+
+/** SQLite's words stay in `cause`, for the log; a caller gets ours. */
+export function translateSqliteError(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  if (isFull(error))
+    return new HoldfastError("storage_full", "The disk that holds the store is full; nothing was changed.", {
+      hint: "Free some space and try again; no restart is needed.",
+      cause: error,
+    });
+  switch (primaryCode(error)) {
+    case primary.busy:
+    case primary.locked:
+    case primary.protocol:
+      return busyTooLong(error);
+    case primary.ioerr:
+      return new HoldfastError("unavailable", "The disk failed while the store was being used; nothing was changed.", {
+        hint: "Check the disk; the store is reopened and verified on the next call.",
+        cause: error,
+      });
+    case primary.corrupt:
+    case primary.notadb:
+      return damagedError("The store's file is damaged.", error);
+    case primary.perm:
+    case primary.readonly:
+    case primary.cantopen:
+      return new HoldfastError("store_unsupported", "The store's file or folder cannot be opened for writing.", {
+        hint: "Give the user that runs Holdfast write access to the file and its folder, or name another place with --store.",
+        cause: error,
+      });
+    default:
+      return new HoldfastError("internal", "SQLite failed in a way that Holdfast does not know.", { cause: error });
+  }
+}
+
+export const busyTooLong = (cause?: unknown): HoldfastError =>
+  new HoldfastError("unavailable", "Other processes kept the store busy for too long; nothing was changed.", { hint: "Try again.", cause });
+
+export const damagedError = (what: string, cause?: unknown): HoldfastError =>
+  new HoldfastError("store_damaged", `${what} Nothing was overwritten.`, { hint: "Restore a backup to this place, or name another store with --store.", cause });

@@ -1,0 +1,123 @@
+import { chmodSync, closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, realpathSync, statfsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { HoldfastError } from "../../kernel/errors.ts";
+import { applicationId } from "./schema.ts";
+import { damagedError } from "./sqlite-errors.ts";
+
+/** What the machine says about a folder's file system; a parameter so that a network file system can be played in a test. */
+export type FileSystemType = (folder: string) => number | undefined;
+
+const readFileSystemType: FileSystemType = (folder) => (process.platform === "linux" ? statfsSync(folder).type >>> 0 : undefined);
+
+/** Magic numbers of Linux file systems whose locks or shared memory do not hold between machines. */
+const networkFileSystems: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x5346414f, "AFS"],
+  [0x73757245, "Coda"],
+  [0x00c36400, "Ceph"],
+  [0x0bd00bd0, "Lustre"],
+  [0x47504653, "GPFS"],
+  [0x01161970, "GFS2"],
+  [0x7461636f, "OCFS2"],
+]);
+const fuse = 0x65735546;
+const networkFuse =
+  /^fuse\.(sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|glusterfs|ceph(-fuse)?|davfs2?|curlftpfs|gvfsd-fuse|juicefs|seaweedfs|mount-s3|smbnetfs|hdfs|lizardfs|moosefs|mfs)\b/;
+
+/** Makes the place ready and refuses what cannot be a safe store. Returns the real path. A new file is created empty, readable by its owner only. */
+export function prepareStoreFile(path: string, fileSystemType: FileSystemType = readFileSystemType): string {
+  const absolute = resolve(path);
+  const folder = dirname(absolute);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const isNew = lstatSync(absolute, { throwIfNoEntry: false }) === undefined;
+    if (!isNew && statSync(absolute).isDirectory())
+      throw new HoldfastError("store_unsupported", "The store's path is a folder.", { hint: "Name a file, for example sqlite:FOLDER/holdfast.db" });
+    requireLocal(isNew ? folder : dirname(realpathSync(absolute)), fileSystemType);
+    if (isNew) createPrivate(absolute);
+    const real = realpathSync(absolute);
+    if (!openHere.has(real)) requireOurHeader(real);
+    return real;
+  } catch (error) {
+    if (error instanceof HoldfastError) throw error;
+    throw new HoldfastError("store_unsupported", "The store's file or folder cannot be created or read.", {
+      hint: "Give the user that runs Holdfast access to the folder, or name another place with --store.",
+      details: { reason: (error as NodeJS.ErrnoException).code ?? "unknown" },
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Files that this process has open through SQLite. Closing any other descriptor of such a file would drop SQLite's locks on it
+ * (POSIX locks belong to the process, not to the descriptor), and another process could then take the file for abandoned.
+ */
+const openHere = new Map<string, number>();
+
+/** Remembers that SQLite has the file open here; returns the way to forget it. */
+export function holdStoreFile(path: string): () => void {
+  openHere.set(path, (openHere.get(path) ?? 0) + 1);
+  return () => {
+    const left = (openHere.get(path) ?? 1) - 1;
+    if (left > 0) openHere.set(path, left);
+    else openHere.delete(path);
+  };
+}
+
+/** Created before SQLite sees it: the files SQLite adds beside it take over its mode. The umask must neither widen nor narrow it. */
+export function createPrivate(path: string): void {
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
+}
+
+function requireLocal(folder: string, fileSystemType: FileSystemType): void {
+  const type = fileSystemType(folder);
+  if (type === undefined) return;
+  const name = networkFileSystems.get(type) ?? (type === fuse ? networkFuse.exec(mountedType(folder))?.[0] : undefined);
+  if (name === undefined) return;
+  throw new HoldfastError("store_unsupported", `The store's folder is on a network file system (${name}), where SQLite cannot protect a file that several processes share.`, {
+    hint: "Put the store on a local disk, or use a postgres:// or redis:// store for several machines.",
+    details: { file_system: name },
+  });
+}
+
+/** FUSE carries local and network file systems alike; the mount table tells them apart. */
+function mountedType(folder: string): string {
+  let best = { point: "", type: "" };
+  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
+    const [left, right] = line.split(" - ");
+    const point = left?.split(" ")[4];
+    const type = right?.split(" ")[0];
+    if (point === undefined || type === undefined || point.length < best.point.length) continue;
+    if (folder === point || folder.startsWith(point.endsWith("/") ? point : `${point}/`)) best = { point, type };
+  }
+  return best.type;
+}
+
+const headerBytes = 100;
+const applicationIdOffset = 68;
+
+/**
+ * Looks at the header before SQLite does: opening another program's database could already change it (recovery, checkpoint).
+ * A Holdfast store carries its application id from its first written page on; an empty file is a store about to be made.
+ */
+function requireOurHeader(path: string): void {
+  const header = Buffer.alloc(headerBytes);
+  const descriptor = openSync(path, "r");
+  try {
+    if (fstatSync(descriptor).size === 0) return;
+    readSync(descriptor, header, 0, headerBytes, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (header.toString("latin1", 0, 16) === "SQLite format 3\0") {
+    if (header.readUInt32BE(applicationIdOffset) === applicationId) return;
+    throw damagedError("The file is a database of another program, not a Holdfast store.");
+  }
+  // Power was lost while the store was being made: SQLite's journal beside it puts it right.
+  if (header.every((byte) => byte === 0) && existsSync(`${path}-journal`)) return;
+  throw damagedError("The file is not a Holdfast store.");
+}

@@ -1,0 +1,27 @@
+/**
+ * Time comes in through the door: everything below the surfaces that waits or asks for the time is given a clock,
+ * so that tests own time. `turn` ends when the event loop has handled what is already waiting;
+ * the committer uses it to gather a batch without adding measurable delay.
+ */
+export interface Clock {
+  nowMs(): number;
+  /** Resolves after `ms`, or at once (without throwing) when the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  turn(then: () => void): void;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener("abort", done, { once: true });
+    }),
+  turn: (then) => void setImmediate(then),
+};

@@ -1,0 +1,87 @@
+import { fstatSync } from "node:fs";
+import { childEnvironment, defaultAgent, readConfig, settingFlags } from "./config.ts";
+import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
+import { openLog } from "./kernel/log.ts";
+import { version } from "./kernel/version.ts";
+import { type FlagValue, parseArgv } from "./surfaces/cli/argv.ts";
+
+const ownFlags = [...settingFlags, { name: "help" }, { name: "version" }];
+
+/** argv to a surface; resolves to the exit code. Surfaces are loaded only when asked for, so that each starts fast. */
+async function main(args: readonly string[]): Promise<number> {
+  const { flags, words } = parseArgv(args, ownFlags, { untilWord: true });
+  if (flags.version === true) return print(`${version}\n`);
+  const servesMcp = flags.help !== true && (words[0] === "mcp" || (words.length === 0 && stdinIsPipe()));
+  if (!servesMcp) return runCommandLine(args);
+  const tail = parseArgv(words.slice(1), ownFlags);
+  if (tail.flags.help === true) return runCommandLine(args);
+  if (tail.words.length > 0) throw new HoldfastError("invalid_input", `mcp: takes no argument; it was given ${JSON.stringify(tail.words[0])}`);
+  return serveMcp({ ...flags, ...tail.flags });
+}
+
+async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<number> {
+  const config = readConfig(flags);
+  const log = openLog(config.logLevel);
+  // A defect in one call must not take the other callers' server away.
+  process.on("uncaughtException", (error) => log("error", "uncaught_exception", { error: String(error), stack: error instanceof Error ? error.stack : undefined }));
+  process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
+  const [{ openRuntime }, { serveMcpStdio }] = await Promise.all([import("./compose.ts"), import("./surfaces/mcp/serve-stdio.ts")]);
+  await using runtime = await openRuntime(config, { stays: true });
+  const asked = new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
+  const { context, tools } = runtime;
+  await Promise.race([serveMcpStdio({ context, tools, log: runtime.log, stdin: process.stdin, stdout: process.stdout }), asked]);
+  return 0;
+}
+
+async function runCommandLine(args: readonly string[]): Promise<number> {
+  // A reader that went away (`holdfast ls | head`) is no failure.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(0);
+  });
+  const { runCli } = await import("./surfaces/cli/run-cli.ts");
+  return runCli(args, {
+    version,
+    flags: settingFlags,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    readConfig,
+    openRuntime: async (config) => (await import("./compose.ts")).openRuntime(config, { stays: false }),
+    defaultAgent,
+    childEnvironment,
+  });
+}
+
+/** A pipe, socket or file brings protocol; a terminal, /dev/null or nothing at all does not. */
+function stdinIsPipe(): boolean {
+  try {
+    const stdin = fstatSync(0);
+    return stdin.isFIFO() || stdin.isSocket() || stdin.isFile();
+  } catch {
+    return false;
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function failureOf(error: unknown): { readonly exitCode: number; readonly line: string } {
+  if (isHoldfastError(error)) return { exitCode: errorCodes[error.code].exit, line: `holdfast: ${error.message}${error.hint === undefined ? "" : ` (${error.hint})`}` };
+  return { exitCode: errorCodes.internal.exit, line: `holdfast: a defect ended the command: ${error instanceof Error ? error.message : String(error)}` };
+}
+
+let exitCode: number;
+try {
+  exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const failure = failureOf(error);
+  exitCode = failure.exitCode;
+  process.stderr.write(`${failure.line.replaceAll(/\s*\n\s*/g, " ")}\n`);
+}
+// Exit at once when the last output is out: an open pipe on stdin must not keep a finished command alive.
+process.stdout.write("", () => process.exit(exitCode));

@@ -1,0 +1,70 @@
+import type { Clock } from "../kernel/clock.ts";
+import { HoldfastError } from "../kernel/errors.ts";
+import { limits } from "./limits.ts";
+import type { CommitResult, Engine, PreparedCommit } from "./store.ts";
+
+interface Waiting {
+  readonly commit: PreparedCommit;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit, written once for every engine: what arrives while a batch is in flight becomes the next batch,
+ * so that many callers share one fsync or round trip. Each commit keeps its own checks, revision and answer,
+ * and no answer is given before its batch is durable.
+ */
+export class Committer {
+  readonly #engine: Engine;
+  readonly #namespace: string;
+  readonly #clock: Clock;
+  #waiting: Waiting[] = [];
+  #running = false;
+
+  constructor(engine: Engine, namespace: string, clock: Clock) {
+    this.#engine = engine;
+    this.#namespace = namespace;
+    this.#clock = clock;
+  }
+
+  submit(commit: PreparedCommit): Promise<CommitResult> {
+    if (this.#waiting.length >= limits.queuedCommitsMax)
+      return Promise.reject(new HoldfastError("unavailable", `${limits.queuedCommitsMax} commits are already waiting in this process.`, { hint: "Slow down and try again." }));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ commit, resolve, reject });
+      if (this.#running) return;
+      this.#running = true;
+      // One turn of the event loop gathers everything the same burst of input brings.
+      this.#clock.turn(() => void this.#drain());
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#nextBatch();
+      try {
+        const results = await this.#engine.commit(
+          this.#namespace,
+          batch.map((waiting) => waiting.commit),
+        );
+        batch.forEach((waiting, i) => waiting.resolve(results[i] as CommitResult));
+      } catch (error) {
+        for (const waiting of batch) waiting.reject(error);
+      }
+      // Callers that were answered may ask again in this same turn: let them join the next batch.
+      if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#clock.turn(resolve));
+    }
+    this.#running = false;
+  }
+
+  #nextBatch(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { commit } of this.#waiting) {
+      if (count >= limits.batchCommitsMax || (count > 0 && bytes + commit.bytes > limits.commitBytesMax)) break;
+      bytes += commit.bytes;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+}

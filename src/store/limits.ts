@@ -1,0 +1,26 @@
+/** The same on every engine, chosen so that every engine can keep them. Units stand last. */
+export const limits = {
+  /** What callers may name: a state key, a resource, a session. */
+  keyBytesMax: 512,
+  /** What an engine must take: such a name with the domain's prefix before it. */
+  engineKeyBytesMax: 768,
+  valueBytesMax: 1_048_576,
+  valueDepthMax: 64,
+  valueElementsMax: 100_000,
+  commitWritesMax: 128,
+  commitChecksMax: 256,
+  commitBytesMax: 4_194_304,
+  /** Log rows of one revision: each write may first log the expiry it met. */
+  commitRowsMax: 256,
+  readEntriesMax: 1_000,
+  logRowsMax: 1_000,
+  namespaceBytesMax: 128,
+  requestKeyBytesMax: 256,
+  requestKeptMs: 24 * 3_600_000,
+  ttlMsMin: 1,
+  ttlMsMax: 10 * 365 * 86_400_000,
+  /** Commits gathered into one durable batch. */
+  batchCommitsMax: 512,
+  /** Callers waiting for a commit in one process; over it, `unavailable` at once. */
+  queuedCommitsMax: 10_000,
+} as const;

@@ -1,0 +1,43 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import { limits } from "./limits.ts";
+import type { Engine, RetentionPolicy } from "./store.ts";
+
+export interface MaintenanceOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly retention: RetentionPolicy;
+  /** Chores of the layers above, run at the compaction pace. */
+  readonly chores?: readonly ((namespace: string) => Promise<void>)[];
+  readonly sweepEveryMs?: number;
+  readonly compactEveryMs?: number;
+}
+
+/** Rows one compaction slice may forget: a few milliseconds of work, so that writers hardly notice. */
+const compactSlice = 500;
+
+/**
+ * Reclaims space in small steps until the signal aborts. Correctness never waits for it: expiry is judged when reading and writing.
+ * Several processes may do this on one store at once; each step is its own transaction.
+ */
+export async function maintain({ engine, clock, log, retention, chores = [], sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+  let compactAtMs = clock.nowMs() + compactEveryMs;
+  while (!signal.aborted) {
+    await clock.sleep(sweepEveryMs, signal);
+    if (signal.aborted) return;
+    try {
+      const compactNow = clock.nowMs() >= compactAtMs;
+      if (compactNow) compactAtMs = clock.nowMs() + compactEveryMs;
+      for (const namespace of await engine.namespaces()) {
+        while (!signal.aborted && (await engine.sweep(namespace, limits.commitRowsMax)) >= limits.commitRowsMax) await clock.sleep(1, signal);
+        if (!compactNow) continue;
+        for (const chore of chores) await chore(namespace);
+        while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)) > 0) await clock.sleep(5, signal);
+      }
+    } catch (error) {
+      // A busy or full store is no reason to stop looking after it.
+      log("warn", "maintenance_failed", { message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}

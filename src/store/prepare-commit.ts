@@ -1,0 +1,110 @@
+import { HoldfastError, invalidInput } from "../kernel/errors.ts";
+import type { Json } from "../kernel/json.ts";
+import { limits } from "./limits.ts";
+import type { Commit, PreparedCommit, PreparedWrite } from "./store.ts";
+
+/**
+ * The one validator in front of every engine: what a key and a value may be is decided here, so that no engine can differ.
+ * Lone surrogates and NUL are refused in keys (engines disagree on them) and kept exactly in values (JSON escapes them).
+ */
+export function prepareCommit(commit: Commit): PreparedCommit {
+  const checks = commit.checks ?? [];
+  if (commit.writes.length > limits.commitWritesMax) throw tooMany("writes", commit.writes.length, limits.commitWritesMax);
+  if (checks.length > limits.commitChecksMax) throw tooMany("checks", checks.length, limits.commitChecksMax);
+  for (const check of checks) requireKey(check.key, "key", limits.engineKeyBytesMax);
+  const seen = new Set<string>();
+  const writes: PreparedWrite[] = [];
+  let bytes = 0;
+  for (const write of commit.writes) {
+    requireKey(write.key, "key", limits.engineKeyBytesMax);
+    if (seen.has(write.key)) throw invalidInput("key", `each key may be written once per commit; ${quote(write.key)} stands twice`);
+    seen.add(write.key);
+    if (write.op === "delete") {
+      writes.push(write);
+      bytes += write.key.length;
+      continue;
+    }
+    const { value, ...rest } = write;
+    const json = jsonText(value);
+    if (rest.ttlMs !== undefined) requireTtl(rest.ttlMs);
+    bytes += json.length + write.key.length;
+    // Whole milliseconds, rounded up: an entry is never gone before its time.
+    writes.push(rest.ttlMs === undefined ? { ...rest, json } : { ...rest, json, ttlMs: Math.ceil(rest.ttlMs) });
+  }
+  if (bytes > limits.commitBytesMax) throw new HoldfastError("limit_exceeded", `One commit may carry ${limits.commitBytesMax} bytes; this one has ${bytes}.`);
+  if (commit.request !== undefined) requireRequestKey(commit.request.key);
+  return { checks, writes, writer: commit.writer, agent: commit.agent, request: commit.request, bytes };
+}
+
+export function requireKey(key: string, field = "key", bytesMax: number = limits.keyBytesMax): void {
+  if (typeof key !== "string" || key.length === 0) throw invalidInput(field, "must be a non-empty string");
+  if (key.includes("\0")) throw invalidInput(field, "must not contain the NUL character");
+  if (!key.isWellFormed()) throw invalidInput(field, "must be well-formed Unicode (it contains a lone surrogate)");
+  // Three bytes per UTF-16 unit at most: short keys need no counting.
+  if (key.length * 3 > bytesMax && Buffer.byteLength(key) > bytesMax)
+    throw new HoldfastError("limit_exceeded", `${field}: may have ${bytesMax} bytes in UTF-8; this one has ${Buffer.byteLength(key)}`, { details: { field } });
+}
+
+export function requireTtl(ttlMs: number, field = "ttl"): void {
+  if (!Number.isFinite(ttlMs) || ttlMs < limits.ttlMsMin || ttlMs > limits.ttlMsMax)
+    throw invalidInput(field, `must be between ${limits.ttlMsMin} ms and ${limits.ttlMsMax} ms (ten years)`);
+}
+
+function requireRequestKey(key: string): void {
+  if (key.length === 0 || Buffer.byteLength(key) > limits.requestKeyBytesMax || key.includes("\0") || !key.isWellFormed())
+    throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
+}
+
+/** JSON text of a value that is JSON through and through, within limits; anything else is refused with the reason. */
+export function jsonText(value: Json, field = "value"): string {
+  requireJson(value, field);
+  const text = JSON.stringify(value);
+  if (text.length * 3 > limits.valueBytesMax) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > limits.valueBytesMax)
+      throw new HoldfastError("limit_exceeded", `${field}: may have ${limits.valueBytesMax} bytes as JSON; this one has ${bytes}`, { details: { field } });
+  }
+  return text;
+}
+
+/** Walks without recursion: deep nesting must reach the limit's message, not the stack's end. */
+function requireJson(root: Json, field: string): void {
+  let elements = 0;
+  const stack: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
+  for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
+    const { value, depth } = item;
+    elements += 1;
+    if (elements > limits.valueElementsMax) throw new HoldfastError("limit_exceeded", `${field}: may have ${limits.valueElementsMax} elements`, { details: { field } });
+    switch (typeof value) {
+      case "string":
+      case "boolean":
+        break;
+      case "number":
+        if (!Number.isFinite(value)) throw invalidInput(field, "must contain only finite numbers");
+        if (Number.isInteger(value) && !Number.isSafeInteger(value))
+          throw invalidInput(field, "contains an integer beyond ±9007199254740991, which would lose digits; send it as a string");
+        break;
+      case "object": {
+        if (value === null) break;
+        if (depth >= limits.valueDepthMax) throw new HoldfastError("limit_exceeded", `${field}: may be nested ${limits.valueDepthMax} deep`, { details: { field } });
+        const members = Array.isArray(value) ? value : plainMembers(value, field);
+        for (const member of members) stack.push({ value: member, depth: depth + 1 });
+        break;
+      }
+      default:
+        throw invalidInput(field, `must be JSON; it contains ${typeof value === "undefined" ? "undefined" : `a ${typeof value}`}`);
+    }
+  }
+}
+
+function plainMembers(value: object, field: string): unknown[] {
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw invalidInput(field, "must be JSON; it contains an object of a class");
+  if ("toJSON" in value && typeof value.toJSON === "function") throw invalidInput(field, "must be JSON; it contains an object with toJSON");
+  return Object.values(value);
+}
+
+const tooMany = (what: string, count: number, max: number): HoldfastError =>
+  new HoldfastError("limit_exceeded", `${what}: one commit may carry ${max}; this one has ${count}`, { details: { field: what } });
+
+const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

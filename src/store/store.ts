@@ -1,0 +1,263 @@
+import type { Json } from "../kernel/json.ts";
+
+/**
+ * The waist. Everything above speaks to a {@link Store}: read, commit, log, watch, over one namespace.
+ * Everything below implements an {@link Engine}: the same operations for any namespace, commits in batches.
+ * No word in this file knows what a lease or a workflow is.
+ *
+ * A namespace is one linear history of commits, numbered by revision 1, 2, 3 … without gaps.
+ */
+export type Revision = number;
+
+/** Keys from `start` (inclusive) to `end` (exclusive; absent = no upper end), in UTF-8 byte order. */
+export interface Range {
+  readonly start: string;
+  readonly end?: string;
+}
+
+export interface Entry {
+  readonly key: string;
+  /** `null` when read with `values: false`. */
+  readonly value: Json;
+  /** Per key, from 1, never given twice: not after delete, not after expiry. */
+  readonly version: number;
+  /** Revision of the last change. */
+  readonly revision: Revision;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** The entry is live while the engine's clock is below this; absent = for ever. */
+  readonly expiresAtMs?: number;
+  readonly writer: string;
+  /** The label the caller gave itself, beside the writer. */
+  readonly agent?: string;
+}
+
+export interface ReadOptions {
+  /** As of this past revision; `compacted` when it is no longer kept. Expiry is judged as of that revision's time. */
+  readonly at?: Revision;
+  /** Entries over all ranges together. Default and maximum: `limits.readEntriesMax`. */
+  readonly limit?: number;
+  /** Descending key order; with several ranges, the last range first. */
+  readonly reverse?: boolean;
+  /** `false` leaves values unread: far cheaper for listings. */
+  readonly values?: boolean;
+}
+
+/** Live entries, ranges in the order asked, keys in byte order, all as of one revision. */
+export interface Snapshot {
+  readonly revision: Revision;
+  /** The engine's clock when the snapshot was taken; never goes back. */
+  readonly nowMs: number;
+  readonly entries: readonly Entry[];
+  /** The limit cut the answer short. */
+  readonly more: boolean;
+}
+
+/** A condition on one key. An expired entry counts as absent. Version 0 means absent. */
+export type Check =
+  | { readonly key: string; readonly version: number }
+  | { readonly key: string; readonly revision: Revision }
+  | { readonly key: string; readonly is: "absent" | "present" };
+
+/** What history will say of a change. A write without one is bookkeeping and is not shown. */
+export interface HistoryRecord {
+  readonly kind: string;
+  readonly op: string;
+  readonly subject: string;
+}
+
+export interface Put {
+  readonly op: "put";
+  readonly key: string;
+  readonly value: Json;
+  /** Live for this long from the commit, by the engine's clock. Absent = for ever, also if it had an expiry before. */
+  readonly ttlMs?: number;
+  readonly record?: HistoryRecord;
+  /** What history will say when the entry expires. */
+  readonly lapse?: HistoryRecord;
+}
+
+export interface Delete {
+  readonly op: "delete";
+  readonly key: string;
+  readonly record?: HistoryRecord;
+}
+
+export type Write = Put | Delete;
+
+/** Makes a retry safe: the key, its effect and `note` are stored in the same commit. */
+export interface RequestKey {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+export interface Commit {
+  readonly checks?: readonly Check[];
+  /** Each key at most once. */
+  readonly writes: readonly Write[];
+  readonly writer: string;
+  readonly agent?: string;
+  /** `note`: what the caller needs, beside the commit's own outcome, to give the first answer again. */
+  readonly request?: RequestKey & { readonly note: Json };
+}
+
+export interface WriteOutcome {
+  /** Of a put: the new version. Of a delete: the version removed, 0 if nothing live was there. */
+  readonly version: number;
+  /** A live entry was there before. */
+  readonly existed: boolean;
+  readonly expiresAtMs?: number;
+}
+
+export interface Committed {
+  readonly ok: true;
+  /** The new revision; the current one when nothing changed (only deletes of absent keys). */
+  readonly revision: Revision;
+  readonly atMs: number;
+  readonly writes: readonly WriteOutcome[];
+  /** The request key was known: this is the first outcome again, and nothing was written now. */
+  readonly replayed: boolean;
+  readonly note?: Json;
+}
+
+export interface FailedCheck {
+  readonly check: Check;
+  /** The live entry that broke the check, so that no second read is needed. */
+  readonly entry?: Entry;
+}
+
+export type CommitResult =
+  | Committed
+  | { readonly ok: false; readonly reason: "checks"; readonly revision: Revision; readonly atMs: number; readonly failed: readonly FailedCheck[] }
+  | { readonly ok: false; readonly reason: "request_key_reused"; readonly revision: Revision; readonly atMs: number };
+
+/** One change of one key, as the log keeps it. */
+export interface LogRow {
+  readonly revision: Revision;
+  /** Position within the commit. */
+  readonly seq: number;
+  readonly key: string;
+  readonly op: "put" | "delete" | "expire";
+  /** Of a put: the version written. Of the others: the version that ended. */
+  readonly version: number;
+  /** `null` for delete and expire, and when asked with `values: false`. */
+  readonly value: Json;
+  readonly expiresAtMs?: number;
+  readonly atMs: number;
+  readonly writer: string;
+  readonly agent?: string;
+  readonly record?: HistoryRecord;
+}
+
+export interface LogQuery {
+  readonly ranges: readonly Range[];
+  /** Only revisions above this. Below the compacted revision: `compacted`, unless `lenient`. */
+  readonly after?: Revision;
+  /** Only revisions below this. */
+  readonly before?: Revision;
+  /** Newest first. */
+  readonly reverse?: boolean;
+  /** Default and maximum: `limits.logRowsMax`. A revision is never cut in two. */
+  readonly limit?: number;
+  /** Only rows with a history record, of these kinds if given, by this writer or agent if given. */
+  readonly recorded?: { readonly kinds?: readonly string[]; readonly writer?: string };
+  readonly values?: boolean;
+  /** Few rows match: search by key rather than by revision. */
+  readonly narrow?: boolean;
+  /** Give what is left of a compacted past instead of an error (history listings; never watch). */
+  readonly lenient?: boolean;
+}
+
+export interface LogPage {
+  readonly rows: readonly LogRow[];
+  /** Every revision up to here (down to here in reverse) has been looked at; continue from it. */
+  readonly through: Revision;
+  /** Nothing is left beyond `through` at the time of reading. */
+  readonly done: boolean;
+  readonly revision: Revision;
+}
+
+/** Everything of one revision that lies in the watched range. */
+export interface Change {
+  readonly revision: Revision;
+  readonly atMs: number;
+  readonly rows: readonly LogRow[];
+}
+
+export interface Store {
+  readonly namespace: string;
+  read(ranges: Range | readonly Range[], options?: ReadOptions): Promise<Snapshot>;
+  /** Every check holds and all writes take effect at one new revision, or nothing changes. Durable before it resolves. */
+  commit(commit: Commit): Promise<CommitResult>;
+  /** The outcome of an earlier commit with this request key, if it is still kept. */
+  readRequest(key: string): Promise<StoredRequest | undefined>;
+  log(query: LogQuery): Promise<LogPage>;
+  /** Every change after a revision, in order, none skipped, none twice, until the signal aborts. Throws `compacted` when too far back. */
+  watch(range: Range, after: Revision, signal: AbortSignal): AsyncIterable<Change>;
+  /** Live entries in the range. */
+  count(range: Range): Promise<number>;
+}
+
+export interface StoredRequest {
+  readonly fingerprint: string;
+  readonly outcome: Committed;
+}
+
+/** A commit that has passed `prepareCommit`: limits hold, values are JSON text. */
+export interface PreparedCommit {
+  readonly checks: readonly Check[];
+  readonly writes: readonly PreparedWrite[];
+  readonly writer: string;
+  readonly agent?: string;
+  readonly request?: RequestKey & { readonly note: Json };
+  readonly bytes: number;
+}
+export type PreparedWrite = (Omit<Put, "value"> & { readonly json: string }) | Delete;
+
+export interface RetentionPolicy {
+  /** History older than this may be forgotten. */
+  readonly ageMs: number;
+  /** Revisions kept at most; the older ones may be forgotten. */
+  readonly revisions: number;
+  /** Deleted keys whose last version is remembered; beyond it the oldest share one common floor. */
+  readonly tombstones: number;
+}
+
+export interface EngineHealth {
+  readonly engine: string;
+  /** What an acknowledged write survives, in words a person can check. */
+  readonly durability: string;
+  /** Engine-specific facts: versions, settings read back, sizes. Plain JSON. */
+  readonly facts: Readonly<Record<string, Json>>;
+  /** What a person should change, if anything. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * What an engine implements. Rules every engine keeps (the memory engine is their specification):
+ * - commits of one batch apply in order, each with its own checks, revision and outcome, all durable before the promise resolves;
+ * - a commit that changes nothing takes no revision;
+ * - a write that meets an expired entry first logs its expiry (writer `systemWriter`), in the same revision;
+ * - expiry is judged by the engine's own clock, which never goes back within a namespace.
+ */
+export interface Engine extends AsyncDisposable {
+  readonly name: string;
+  read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot>;
+  commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]>;
+  readRequest(namespace: string, key: string): Promise<StoredRequest | undefined>;
+  log(namespace: string, query: LogQuery): Promise<LogPage>;
+  count(namespace: string, range: Range): Promise<number>;
+  /** Calls `ring` soon after any process commits to the namespace; may ring for nothing, never forgets. Returns the way to stop. */
+  onChange(namespace: string, ring: () => void): () => void;
+  /** Turns up to `limit` expired entries into history records, and forgets request keys past their time. Returns how many. */
+  sweep(namespace: string, limit: number): Promise<number>;
+  /** Forgets up to about `limit` log rows that the policy lets go; live entries stay. Returns how many went. */
+  compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<number>;
+  namespaces(): Promise<readonly string[]>;
+  health(namespace: string): Promise<EngineHealth>;
+  /** Writes a restorable copy and returns its name; `undefined` where the engine cannot. */
+  backup(label: string): Promise<string | undefined>;
+}
+
+/** The writer of what the store does by itself. */
+export const systemWriter = "holdfast";

@@ -1,0 +1,79 @@
+import type { Clock } from "../kernel/clock.ts";
+import { HoldfastError } from "../kernel/errors.ts";
+import type { Json } from "../kernel/json.ts";
+import type { Check, Committed, FailedCheck, RequestKey, Store, Write } from "./store.ts";
+
+/** Who asks, through which store: what every operation above the waist is given. */
+export interface Scope {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The authenticated principal; history names it. */
+  readonly writer: string;
+  /** The label the caller gave itself. */
+  readonly agent?: string;
+  readonly request?: RequestKey;
+  readonly signal?: AbortSignal;
+}
+
+/** Either an answer that needs no write, or one commit and what is needed to answer after it. */
+export type Decision<Note extends Json, Answer> =
+  | { readonly answer: Answer }
+  | { readonly checks: readonly Check[]; readonly writes: readonly Write[]; readonly note: Note };
+
+export interface Operation<Note extends Json, Answer> {
+  /** Reads what it needs and decides; called again after a conflict. */
+  decide(attempt: number): Promise<Decision<Note, Answer>> | Decision<Note, Answer>;
+  /** The answer, from the note and the commit's outcome alone, so that a replay gives the first answer again. */
+  finish(note: Note, committed: Committed): Answer;
+  /** A refusal that is an answer (or throws); undefined = decide again. */
+  refused?(failed: readonly FailedCheck[]): Answer | undefined;
+}
+
+const attemptsMax = 64;
+
+/** Read, decide, commit once; on conflict again, a bounded number of times. */
+export async function transact<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>): Promise<Answer> {
+  const { store, request } = scope;
+  if (request !== undefined) {
+    const known = await store.readRequest(request.key);
+    if (known !== undefined) {
+      if (known.fingerprint !== request.fingerprint) throw requestKeyReused(request);
+      return replay(operation, known.outcome);
+    }
+  }
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const decision = await operation.decide(attempt);
+    if ("answer" in decision) return settle(scope, operation, decision.answer);
+    const result = await store.commit({
+      checks: decision.checks,
+      writes: decision.writes,
+      writer: scope.writer,
+      agent: scope.agent,
+      request: request && { ...request, note: { note: decision.note } },
+    });
+    if (result.ok) return result.replayed ? replay(operation, result) : operation.finish(decision.note, result);
+    if (result.reason === "request_key_reused") throw requestKeyReused(request as RequestKey);
+    const answer = operation.refused?.(result.failed);
+    if (answer !== undefined) return settle(scope, operation, answer);
+    // The first retries are free; after that give the others a little room.
+    if (attempt >= 3) await scope.clock.sleep(Math.min(attempt, 10), scope.signal);
+  }
+  throw new HoldfastError("conflict", `Other writers won ${attemptsMax} times in a row; nothing was changed.`, { hint: "Try again." });
+}
+
+/** An answer without effect is remembered under its request key too, so that asking again cannot have one. */
+async function settle<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>, answer: Answer): Promise<Answer> {
+  const { store, request } = scope;
+  if (request === undefined) return answer;
+  const result = await store.commit({ writes: [], writer: scope.writer, request: { ...request, note: { answer: answer as Json } } });
+  if (!result.ok) throw requestKeyReused(request);
+  return result.replayed ? replay(operation, result) : answer;
+}
+
+function replay<Note extends Json, Answer>(operation: Operation<Note, Answer>, outcome: Committed): Answer {
+  const stored = outcome.note as { answer?: Answer; note?: Note };
+  return "answer" in stored ? (stored.answer as Answer) : operation.finish(stored.note as Note, outcome);
+}
+
+const requestKeyReused = (request: RequestKey): HoldfastError =>
+  new HoldfastError("request_key_reused", `The request key ${JSON.stringify(request.key)} was used before with other arguments; nothing was changed.`, { hint: "Use a new request key for a new request." });

@@ -1,0 +1,47 @@
+import { limits } from "./limits.ts";
+import type { Change, Engine, LogRow, Range, Revision } from "./store.ts";
+
+/**
+ * Watch is the log read forward: the bell only says when to look, so a lost or extra ring can delay nothing for ever
+ * and repeat nothing. A slow consumer simply reads later; nothing is buffered for it.
+ */
+export async function* watchLog(engine: Engine, namespace: string, range: Range, after: Revision, signal: AbortSignal): AsyncGenerator<Change> {
+  let rung = true;
+  let wake: (() => void) | undefined;
+  const ring = (): void => {
+    rung = true;
+    wake?.();
+  };
+  const stop = engine.onChange(namespace, ring);
+  signal.addEventListener("abort", ring, { once: true });
+  try {
+    let cursor = after;
+    while (!signal.aborted) {
+      rung = false;
+      const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: limits.logRowsMax });
+      for (const change of byRevision(page.rows)) {
+        if (signal.aborted) return;
+        yield change;
+      }
+      cursor = Math.max(cursor, page.through);
+      if (!page.done || rung || signal.aborted) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      wake = undefined;
+    }
+  } finally {
+    signal.removeEventListener("abort", ring);
+    stop();
+  }
+}
+
+function* byRevision(rows: readonly LogRow[]): Generator<Change> {
+  let from = 0;
+  for (let i = 1; i <= rows.length; i += 1) {
+    const first = rows[from] as LogRow;
+    if (i < rows.length && (rows[i] as LogRow).revision === first.revision) continue;
+    yield { revision: first.revision, atMs: first.atMs, rows: rows.slice(from, i) };
+    from = i;
+  }
+}

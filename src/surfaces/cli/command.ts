@@ -1,0 +1,75 @@
+import type { HoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { ToolBase } from "../../tools/run-tool.ts";
+import type { FlagSpec, FlagValue } from "./argv.ts";
+
+/** What the command line needs from a configuration; `config.ts` knows the rest. */
+export interface CliConfig {
+  readonly store: string;
+  readonly namespace: string;
+  readonly agent?: string;
+  readonly readOnly: boolean;
+  readonly colourAllowed: boolean;
+  readonly origins: Readonly<Record<string, string>>;
+}
+
+export interface CliRuntime extends AsyncDisposable {
+  readonly config: CliConfig;
+  readonly log: Log;
+  readonly context: ToolBase;
+}
+
+export interface Output {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** The world outside, given by main: tests give their own. */
+export interface CliHost {
+  readonly version: string;
+  /** Flags that every command takes. */
+  readonly flags: readonly DocumentedFlag[];
+  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
+  open(flags: Readonly<Record<string, FlagValue>>): Promise<CliRuntime>;
+  /** Who acts when nobody says. */
+  defaultAgent(): string;
+  childEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv;
+  /** Calls the listener for SIGINT, SIGTERM and SIGHUP until the returned function is called. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+}
+
+export interface DocumentedFlag extends FlagSpec {
+  readonly meaning: string;
+}
+
+export interface Invocation {
+  readonly host: CliHost;
+  readonly flags: Readonly<Record<string, FlagValue>>;
+  readonly words: readonly string[];
+  /** What stood after `--`. */
+  readonly rest?: readonly string[];
+  readonly json: boolean;
+}
+
+/** One command; help, completion and docs/cli.md are made from these values. */
+export interface Command {
+  readonly path: readonly string[];
+  readonly summary: string;
+  /** Shown below the summary in help. */
+  readonly details?: string;
+  /** What follows the path: `<key> <value>`. */
+  readonly operands: string;
+  readonly operandMeanings?: readonly { readonly name: string; readonly meaning: string }[];
+  readonly flags: readonly DocumentedFlag[];
+  readonly examples: readonly string[];
+  run(invocation: Invocation): Promise<number>;
+}
+
+export const exitCodes = { ok: 0, negative: 1, interrupted: 130 } as const;
+
+/** What scripts read of a failure, in the same shape as the MCP surface gives it. */
+export const errorJson = ({ code, message, hint, details }: Pick<HoldfastError, "code" | "message" | "hint" | "details">): string =>
+  `${JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) } })}\n`;

@@ -1,0 +1,50 @@
+import { formatDuration } from "../../kernel/duration.ts";
+import type { Output } from "./command.ts";
+
+/** How to write for one output: with colour or without, and what time it is. */
+export interface TextStyle {
+  readonly colour: boolean;
+  readonly nowMs: number;
+}
+
+export const styleFor = (output: Output, colourAllowed: boolean, nowMs: number): TextStyle => ({ colour: output.isTTY === true && colourAllowed, nowMs });
+
+const paint = (code: number) => (style: TextStyle, text: string) => (style.colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+export const bold = paint(1);
+export const dim = paint(2);
+export const red = paint(31);
+export const green = paint(32);
+export const yellow = paint(33);
+
+/** Stored text must not steer the terminal: control and direction characters are shown, not obeyed. Line breaks and tabs may stay. */
+export const safeText = (text: string, { keepLines = false } = {}): string =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (character) =>
+    keepLines && (character === "\n" || character === "\t") ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+/** `2026-11-15 09:20:01 (in 45s)`, in local time. */
+export function formatTime(seconds: number, { nowMs }: TextStyle): string {
+  const date = new Date(seconds * 1_000);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const absolute = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const awayMs = date.getTime() - nowMs;
+  const relative = Math.abs(awayMs) < 1_000 ? "now" : awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`;
+  return `${absolute} (${relative})`;
+}
+
+const cellMax = 60;
+const shorten = (text: string): string => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
+
+/** Columns as wide as their widest cell; the last one is not padded. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[], style: TextStyle): string {
+  const cells = rows.map((row) => row.map(shorten));
+  const widths = header.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]): string => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] as number))).join("  ");
+  return [bold(style, line(header).trimEnd()), ...cells.map((row) => line(row).trimEnd())].map((text) => `${text}\n`).join("");
+}
+
+/** `name  value` lines with the values under one another; further lines of a value are indented to it. */
+export function alignedPairs(pairs: readonly (readonly [name: string, value: string])[], style: TextStyle): string {
+  const width = Math.max(0, ...pairs.map(([name]) => name.length));
+  return pairs.map(([name, value]) => `${dim(style, name.padEnd(width))}  ${value.replaceAll("\n", `\n${" ".repeat(width + 2)}`)}\n`).join("");
+}

@@ -1,0 +1,33 @@
+import type { Tool } from "../../tools/tool.ts";
+
+/** How this server introduces itself; both roads and both eras say the same. */
+export interface Greeting {
+  readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
+  readonly capabilities: {
+    readonly tools: { readonly listChanged: false };
+    readonly resources: { readonly subscribe: true; readonly listChanged: false };
+    readonly completions: Record<string, never>;
+    readonly prompts?: { readonly listChanged: false };
+  };
+  readonly instructions: string;
+}
+
+/** The revisions with a handshake, newest first, and the stateless one. A test compares them with the SDK's. */
+export const handshakeVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;
+export const statelessVersion = "2026-07-28";
+
+/** What a 2026-07-28 client may keep: these answers stay the same while the process lives. */
+export const staticCacheHint = { ttlMs: 300_000, cacheScope: "private" } as const;
+
+export const promptsOffered = (tools: readonly Tool[]): boolean => tools.some((tool) => tool.name === "session_save");
+
+export const greet = (version: string, instructions: string, tools: readonly Tool[]): Greeting => ({
+  serverInfo: { name: "holdfast", title: "Holdfast", version },
+  capabilities: {
+    tools: { listChanged: false },
+    resources: { subscribe: true, listChanged: false },
+    completions: {},
+    ...(promptsOffered(tools) ? { prompts: { listChanged: false } as const } : {}),
+  },
+  instructions,
+});

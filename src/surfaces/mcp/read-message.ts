@@ -1,0 +1,89 @@
+import { isUtf8 } from "node:buffer";
+import { isPlainObject, isRequestId, type Message, type RequestId, rpcErrors } from "./json-rpc.ts";
+
+export const messageLimits = {
+  bytesMax: 8_388_608,
+  /** A longer message is still read up to here, only to refuse it under its own id: its sender would wait in vain otherwise. */
+  refusableBytesMax: 33_554_432,
+  /** Values may be nested 64 deep (see store limits); the envelope around them adds a few. */
+  depthMax: 128,
+} as const;
+
+export type ReadResult =
+  | { readonly ok: true; readonly message: Message }
+  | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
+
+/** One line as a JSON-RPC message, or why it is none. Never throws. */
+export function readMessage(line: Buffer): ReadResult {
+  // Decoding would replace bad bytes silently, and the caller would store something it never sent.
+  if (!isUtf8(line)) return refuse(null, rpcErrors.parse, "The message is not UTF-8.");
+  let value: unknown;
+  try {
+    value = JSON.parse(line.toString("utf8"));
+  } catch {
+    return refuse(null, rpcErrors.parse, "The message is not JSON; each line must be one JSON-RPC message.");
+  }
+  if (Array.isArray(value)) return refuse(null, rpcErrors.invalidRequest, "Batches are not part of the protocol; send one message per line.");
+  if (!isPlainObject(value)) return refuse(null, rpcErrors.invalidRequest, "A message must be a JSON object.");
+  const id = isRequestId(value.id) ? value.id : null;
+  if (line.length > messageLimits.bytesMax)
+    return refuse(id, rpcErrors.invalidRequest, `A message may have ${messageLimits.bytesMax} bytes; this one has ${line.length}. Store large data elsewhere and keep a reference.`);
+  if (nestedDeeperThan(line, messageLimits.depthMax)) return refuse(id, rpcErrors.invalidRequest, `A message may be nested ${messageLimits.depthMax} deep.`);
+  const problem = shapeProblem(value);
+  return problem === undefined ? { ok: true, message: value as unknown as Message } : refuse(id, rpcErrors.invalidRequest, problem);
+}
+
+const refuse = (id: RequestId | null, code: number, problem: string): ReadResult => ({ ok: false, id, code, problem });
+
+const requestMembers = new Set(["jsonrpc", "id", "method", "params"]);
+
+/** The SDK drops a message of the wrong shape without a word; its sender deserves to know. */
+function shapeProblem(value: Record<string, unknown>): string | undefined {
+  if (value.jsonrpc !== "2.0") return 'jsonrpc: must be "2.0"';
+  if ("id" in value && !isRequestId(value.id)) return "id: must be a string or a whole number";
+  if (!("method" in value)) return "result" in value || "error" in value ? undefined : "method: must be a string";
+  if (typeof value.method !== "string") return "method: must be a string";
+  for (const member in value) if (!requestMembers.has(member)) return "A message has no members beside jsonrpc, id, method and params.";
+  const { params } = value;
+  if (params === undefined) return undefined;
+  if (!isPlainObject(params)) return "params: must be an object";
+  const { _meta: meta } = params;
+  if (meta === undefined) return undefined;
+  if (!isPlainObject(meta)) return "params._meta: must be an object";
+  const token = meta.progressToken;
+  return token === undefined || isRequestId(token) ? undefined : "params._meta.progressToken: must be a string or a whole number";
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Counts brackets outside strings. The text has been parsed, so it is known to be well-formed. */
+function nestedDeeperThan(json: Buffer, depthMax: number): boolean {
+  if (json.length <= depthMax * 2) return false;
+  let depth = 0;
+  for (let i = 0; i < json.length; i += 1) {
+    switch (json[i]) {
+      case quote:
+        // To the closing quote, in hops: strings are most of a large message.
+        for (i = json.indexOf(quote, i + 1); isEscaped(json, i); i = json.indexOf(quote, i + 1));
+        break;
+      case 0x5b:
+      case 0x7b:
+        depth += 1;
+        if (depth > depthMax) return true;
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth -= 1;
+        break;
+      default:
+    }
+  }
+  return false;
+}
+
+function isEscaped(json: Buffer, at: number): boolean {
+  let backslashes = 0;
+  while (json[at - 1 - backslashes] === backslash) backslashes += 1;
+  return backslashes % 2 === 1;
+}

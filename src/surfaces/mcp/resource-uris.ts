@@ -1,0 +1,44 @@
+import { leaseKeys, sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
+
+export type ResourceKind = "state" | "workflow" | "session" | "guide";
+
+export interface ResourceTarget {
+  readonly kind: ResourceKind;
+  /** A key, run id, session id or guide name, as the user wrote it. */
+  readonly id: string;
+}
+
+const kinds: readonly string[] = ["state", "workflow", "session", "guide"] satisfies ResourceKind[];
+
+export const uriOf = ({ kind, id }: ResourceTarget): string => `holdfast://${kind}/${encodeURIComponent(id)}`;
+
+/** A slash in an id may come encoded or as it is: both spellings are in use. Undefined when it is not a resource of ours. */
+export function targetOf(uri: string): ResourceTarget | undefined {
+  const [, kind, encoded] = /^holdfast:\/\/([a-z]+)\/([^?#]+)$/.exec(uri) ?? [];
+  if (kind === undefined || encoded === undefined || !kinds.includes(kind)) return undefined;
+  try {
+    return { kind: kind as ResourceKind, id: decodeURIComponent(encoded) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** One name per target, whatever the spelling of its URI. */
+export const targetName = ({ kind, id }: ResourceTarget): string => `${kind} ${id}`;
+
+/** The resource that a change of an engine key changes: a run also changes with its steps and its claim. */
+export function targetOfKey(key: string): ResourceTarget | undefined {
+  if (key.startsWith(stateKeys.all.start)) return { kind: "state", id: stateKeys.nameOf(key) };
+  if (key.startsWith(sessionKeys.all.start)) return { kind: "session", id: sessionKeys.idOf(key) };
+  if (key.startsWith(workflowKeys.runs.start)) return { kind: "workflow", id: workflowKeys.idOf(key) };
+  const runId = runOfStep(key) ?? runOfLease(key);
+  return runId === undefined ? undefined : { kind: "workflow", id: runId };
+}
+
+const stepsStart = "workflow/step/";
+const runOfStep = (key: string): string | undefined => (key.startsWith(stepsStart) ? key.slice(stepsStart.length, key.lastIndexOf("/")) : undefined);
+
+function runOfLease(key: string): string | undefined {
+  if (key.startsWith(leaseKeys.deadlines.start)) return workflowKeys.runOfResource(leaseKeys.resourceOf(key));
+  return key.startsWith(leaseKeys.holders.start) ? workflowKeys.runOfResource(leaseKeys.resourceOfHolder(key)) : undefined;
+}

@@ -1,0 +1,79 @@
+import { type ErrorCode, type HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import { fingerprint } from "../kernel/json.ts";
+import type { Log } from "../kernel/log.ts";
+import { limits } from "../store/limits.ts";
+import type { RequestKey } from "../store/store.ts";
+import { inputProblems } from "./input-problems.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+
+export interface ToolCall {
+  /** Makes a retry safe: the same key and arguments give the first answer again. */
+  readonly requestKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface ToolFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: Record<string, unknown>;
+}
+
+export type ToolOutcome = { readonly ok: true; readonly structured: Record<string, unknown> } | { readonly ok: false; readonly error: ToolFailure };
+
+/** What stays the same from call to call. */
+export type ToolBase = Omit<ToolContext, "request" | "signal" | "agent">;
+
+/** The one road to every tool, on every surface: parse strictly, run, check the own answer, name the failure. Never throws. */
+export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
+  try {
+    const given = args ?? {};
+    const parsed = tool.input.safeParse(given);
+    if (!parsed.success) throw inputProblems(tool.name, tool.input, given, parsed.error.issues);
+    const output = await tool.handle(contextOf(tool, parsed.data, base, call), parsed.data);
+    const checked = tool.output.safeParse(output);
+    if (!checked.success) return defect(tool, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
+    return { ok: true, structured: output };
+  } catch (error) {
+    if (!isHoldfastError(error)) return defect(tool, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, problem: error.stack, cause: String(error.cause) });
+    return { ok: false, error: failureOf(error) };
+  }
+}
+
+function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall): ToolContext {
+  // The label the caller gives itself: history shows it beside the writer, which it can never replace.
+  const agent = (args.agent_id ?? args.holder_id) as string | undefined;
+  const request = requestOf(tool, args, call);
+  return {
+    store: base.store,
+    clock: base.clock,
+    writer: base.writer,
+    server: base.server,
+    agent,
+    request,
+    // Asked for late: surfaces create a signal only for the few calls that wait.
+    get signal() {
+      return call.signal;
+    },
+  };
+}
+
+/** A read needs no key: asking again is already safe. */
+function requestOf(tool: Tool, args: Record<string, unknown>, { requestKey }: ToolCall): RequestKey | undefined {
+  if (requestKey === undefined || tool.effect === "read") return undefined;
+  // It comes beside the arguments (in `_meta`, as a flag), so no schema has seen it.
+  if (typeof requestKey !== "string" || requestKey === "" || Buffer.byteLength(requestKey) > limits.requestKeyBytesMax || requestKey.includes("\0") || !requestKey.isWellFormed())
+    throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
+  return { key: requestKey, fingerprint: fingerprint({ tool: tool.name, args }) };
+}
+
+function failureOf({ code, message, hint, details }: HoldfastError): ToolFailure {
+  return { code, message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) };
+}
+
+/** Ours, not the caller's: the log gets everything, the caller one fixed sentence without stack, path or query. */
+function defect(tool: Tool, log: Log, facts: Record<string, unknown>): ToolOutcome {
+  log("error", "tool_failed", { tool: tool.name, ...facts });
+  return { ok: false, error: { code: "internal", message: "Holdfast failed in a way it should not; the server's log has the details.", hint: "Read before you write again: the change may have happened." } };
+}

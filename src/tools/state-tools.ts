@@ -1,0 +1,219 @@
+import * as z from "zod";
+import { invalidInput } from "../kernel/errors.ts";
+import type { Json } from "../kernel/json.ts";
+import { guard } from "../domain/leases/lease.ts";
+import { type CommitWrite, commitState, deleteState, listState, readState, type StateEntry, setState, type VersionConflict, waitForState } from "../domain/state/state.ts";
+import { limits } from "../store/limits.ts";
+import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { json, key, label, pageLimit, revision, time, timeOrNull, toMs, toSeconds, toSecondsOrNull, token, ttlSeconds, version, waitSeconds } from "./fields.ts";
+import { defineTool } from "./tool.ts";
+
+const leaseRef = z.strictObject({ resource_id: key, token });
+const prefix = z.string().refine((text) => text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= limits.keyBytesMax, {
+  error: `must be at most ${limits.keyBytesMax} bytes of well-formed text without NUL`,
+});
+
+/** An entry as results show it, beside its key. */
+const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
+const conflictShape = {
+  reason: z.enum(["conflict", "not_found"]).optional(),
+  expected_version: z.int().optional(),
+  actual_version: z.int().optional(),
+  current: z.strictObject(entryShape).nullable().optional(),
+};
+
+export const stateSet = defineTool({
+  name: "state_set",
+  title: "Set a key",
+  description:
+    "Write any JSON under a key. Without ttl_seconds it is kept for ever (an earlier TTL is cleared). expected_version: 0 = create only, N = only if N is the current version; a mismatch writes nothing and returns ok:false with the current entry. lease: only while that lease token is current, else error lease_lost. Several keys at once: state_commit.",
+  toolset: "state",
+  effect: "write",
+  input: z.strictObject({ key, value: json, ttl_seconds: ttlSeconds.optional(), expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
+  output: z.strictObject({ ok: z.boolean(), key: z.string(), version: z.int().optional(), revision: z.int().optional(), expires_at: timeOrNull.optional(), ...conflictShape }),
+  positional: ["key", "value"],
+  async handle(context, args) {
+    const result = await setState(context, {
+      key: args.key,
+      value: args.value,
+      ttlMs: args.ttl_seconds === undefined ? undefined : toMs(args.ttl_seconds),
+      expectedVersion: args.expected_version,
+      guard: args.lease && guard(args.lease.resource_id, args.lease.token),
+    });
+    if (!result.ok) return conflictAnswer(result);
+    return { ok: true, key: result.key, version: result.version, revision: result.revision, expires_at: toSecondsOrNull(result.expiresAtMs) };
+  },
+});
+
+export const stateGet = defineTool({
+  name: "state_get",
+  title: "Get a key",
+  description:
+    "Read one key: value, version, time and author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer version instead of polling, then answers with what is there. Many keys: state_list.",
+  toolset: "state",
+  effect: "read",
+  input: z.strictObject({ key, version: z.int().min(1).optional(), revision: revision.optional(), wait_for_version_above: version.optional(), wait_seconds: waitSeconds.optional() }),
+  output: z.strictObject({
+    key: z.string(),
+    value: z.unknown(),
+    found: z.boolean(),
+    version: z.int(),
+    revision: z.int().nullable(),
+    updated_at: timeOrNull,
+    updated_by: z.string().nullable(),
+    expires_at: timeOrNull,
+  }),
+  positional: ["key"],
+  async handle(context, args) {
+    const { key: name, version: pastVersion, revision: pastRevision, wait_for_version_above: versionAbove, wait_seconds: seconds } = args;
+    if ([pastVersion, pastRevision, versionAbove].filter((given) => given !== undefined).length > 1)
+      throw invalidInput("version", "give at most one of version, revision and wait_for_version_above");
+    if (seconds !== undefined && versionAbove === undefined) throw invalidInput("wait_seconds", "allowed only with wait_for_version_above");
+    const entry =
+      versionAbove === undefined
+        ? await readState(context, name, { version: pastVersion, revision: pastRevision })
+        : await waitForState(context, name, versionAbove, toMs(seconds ?? waitSecondsDefault));
+    if (entry === undefined) return { key: name, value: null, found: false, version: 0, revision: null, updated_at: null, updated_by: null, expires_at: null };
+    return { key: name, found: true, ...entryAnswer(entry) };
+  },
+});
+const waitSecondsDefault = 30;
+
+export const stateDelete = defineTool({
+  name: "state_delete",
+  title: "Delete a key",
+  description:
+    "Remove a key; history keeps its past. ok is true exactly when a live key was removed. expected_version: only if that is the current version, otherwise ok:false with the current entry. lease: as in state_set.",
+  toolset: "state",
+  effect: "destructive",
+  input: z.strictObject({ key, expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
+  output: z.strictObject({ ok: z.boolean(), key: z.string(), revision: z.int().optional(), ...conflictShape }),
+  positional: ["key"],
+  async handle(context, args) {
+    const result = await deleteState(context, { key: args.key, expectedVersion: args.expected_version, guard: args.lease && guard(args.lease.resource_id, args.lease.token) });
+    if (!result.ok) return conflictAnswer(result);
+    return result.deleted ? { ok: true, key: args.key, revision: result.revision } : { ok: false, key: args.key, reason: "not_found" };
+  },
+});
+
+const listLimit = { default: 100, max: 1_000 } as const;
+/** Values are read in small pages, so that a thousand large ones cannot fill the memory or the answer. */
+const valuesPage = 64;
+const answerBytesMax = 4 * 1024 * 1024;
+
+export const stateList = defineTool({
+  name: "state_list",
+  title: "List keys",
+  description: `List live keys in byte order, optionally those beginning with prefix (a plain string, no wildcards). limit: default ${listLimit.default}; pass cursor on for the next page, null = the end. values:true adds the values.`,
+  toolset: "state",
+  effect: "read",
+  input: z.strictObject({ prefix: prefix.optional(), limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional(), values: z.boolean().optional() }),
+  output: z.strictObject({
+    keys: z.array(z.string()),
+    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })),
+    cursor: z.string().nullable(),
+  }),
+  positional: ["prefix"],
+  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values = false }) {
+    let after = from === undefined ? undefined : fromCursor("state", from);
+    if (after !== undefined && !after.startsWith(begin)) throw badCursor();
+    const found: StateEntry[] = [];
+    let more = true;
+    for (let bytes = 0; more && found.length < limit && bytes < answerBytesMax; ) {
+      const left = limit - found.length;
+      const page = await listState(context, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
+      more = page.more;
+      for (const entry of page.entries) {
+        found.push(entry);
+        after = entry.key;
+        if (values) bytes += JSON.stringify(entry.value).length;
+        if (bytes >= answerBytesMax) {
+          more ||= entry !== page.entries.at(-1);
+          break;
+        }
+      }
+    }
+    return {
+      keys: found.map((entry) => entry.key),
+      entries: found.map((entry) => ({
+        key: entry.key,
+        version: entry.version,
+        updated_at: toSeconds(entry.updatedAtMs),
+        expires_at: toSecondsOrNull(entry.expiresAtMs),
+        ...(values ? { value: entry.value } : {}),
+      })),
+      cursor: more && after !== undefined ? toCursor("state", after) : null,
+    };
+  },
+});
+
+const commitWrite = z.strictObject({ key, value: json.optional(), ttl_seconds: ttlSeconds.optional(), delete: z.literal(true).optional() });
+
+export const stateCommit = defineTool({
+  name: "state_commit",
+  title: "Commit several writes",
+  description:
+    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = must not exist), also of keys only read; any mismatch writes nothing and returns ok:false with the conflicts. leases: tokens that must be current, else error lease_lost. One key: state_set.",
+  toolset: "state",
+  effect: "destructive",
+  input: z.strictObject({
+    writes: z.array(commitWrite).min(1).max(limits.commitWritesMax),
+    expected: z.array(z.strictObject({ key, version })).max(limits.commitWritesMax).optional(),
+    leases: z.array(leaseRef).max(16).optional(),
+    agent_id: label.optional(),
+  }),
+  output: z.strictObject({
+    ok: z.boolean(),
+    revision: z.int().optional(),
+    results: z.array(z.strictObject({ key: z.string(), version: z.int(), deleted: z.boolean().optional(), expires_at: timeOrNull })).optional(),
+    reason: z.literal("conflict").optional(),
+    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(entryShape).nullable() })).optional(),
+  }),
+  positional: [],
+  async handle(context, { writes, expected = [], leases = [] }) {
+    const result = await commitState(context, {
+      writes: writes.map(toCommitWrite),
+      expected,
+      guards: leases.map((lease) => guard(lease.resource_id, lease.token)),
+    });
+    if (!result.ok) return { ok: false, reason: "conflict", conflicts: result.conflicts.map((conflict) => ({ key: conflict.key, ...conflictFacts(conflict) })) };
+    return {
+      ok: true,
+      revision: result.revision,
+      results: result.results.map((outcome, i) => ({
+        key: outcome.key,
+        version: outcome.version,
+        ...(writes[i]?.delete === true ? { deleted: outcome.existed } : {}),
+        expires_at: toSecondsOrNull(outcome.expiresAtMs),
+      })),
+    };
+  },
+});
+
+function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWrite {
+  if ((write.delete === true) === (write.value !== undefined)) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
+  if (write.delete === true) {
+    if (write.ttl_seconds !== undefined) throw invalidInput(`writes[${i}].ttl_seconds`, "allowed only with a value");
+    return { op: "delete", key: write.key };
+  }
+  return { op: "set", key: write.key, value: write.value as Json, ttlMs: write.ttl_seconds === undefined ? undefined : toMs(write.ttl_seconds) };
+}
+
+const entryAnswer = (entry: StateEntry) => ({
+  value: entry.value,
+  version: entry.version,
+  revision: entry.revision,
+  updated_at: toSeconds(entry.updatedAtMs),
+  updated_by: entry.updatedBy,
+  expires_at: toSecondsOrNull(entry.expiresAtMs),
+});
+
+const conflictFacts = (conflict: VersionConflict) => ({
+  expected_version: conflict.expectedVersion,
+  actual_version: conflict.actualVersion,
+  current: conflict.current === undefined ? null : entryAnswer(conflict.current),
+});
+
+const conflictAnswer = (conflict: VersionConflict) => ({ ok: false, reason: "conflict" as const, key: conflict.key, ...conflictFacts(conflict) });
+
+export const stateTools = [stateSet, stateGet, stateDelete, stateList, stateCommit];

@@ -1,0 +1,62 @@
+import type * as z from "zod";
+import type { Engine } from "../store/store.ts";
+import type { Scope } from "../store/transact.ts";
+
+/**
+ * What a call does, in one word; annotations, `--read-only` and the documentation derive from it.
+ * - read: changes nothing.
+ * - write: adds or replaces; what it replaces stays readable in history. The same call again is a second change.
+ * - write-idempotent: the same call again leaves things as the first left them (a deadline may move on).
+ * - destructive: takes something away.
+ */
+export type Effect = "read" | "write" | "write-idempotent" | "destructive";
+
+export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "admin"] as const;
+export type Toolset = (typeof toolsets)[number];
+
+/** What a handler may say of the server it runs in. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** How long a workflow claim lasts when the caller does not say. */
+  readonly claimTtlMs: number;
+  readonly engine: Engine;
+}
+
+export interface ToolContext extends Scope {
+  readonly server: ServerFacts;
+}
+
+/** How the command line spells a tool, where the rule "first word, rest of the name" reads badly. */
+export interface ToolCommand {
+  readonly command: readonly string[];
+}
+
+/** One value per tool; MCP, CLI, documentation and tests are derived from it. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  /** What changes, what comes back, which sibling to use instead. */
+  readonly description: string;
+  readonly toolset: Toolset;
+  readonly effect: Effect;
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  /** Parameters that the command line takes by position. */
+  readonly positional: readonly string[];
+  readonly cli?: ToolCommand;
+  handle(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+interface Definition<Input extends z.ZodObject, Output extends z.ZodObject> extends Omit<Tool, "input" | "output" | "positional" | "handle"> {
+  readonly input: Input;
+  readonly output: Output;
+  readonly positional: readonly (keyof z.output<Input> & string)[];
+  handle(context: ToolContext, args: z.output<Input>): Promise<Answer<z.input<Output>>>;
+}
+
+/** The output's keys are checked when compiling, its fixed words ("ok", "conflict") by `runTool`: inference would widen them to strings here. */
+type Answer<T> = T extends string ? string : T extends readonly (infer Item)[] ? readonly Answer<Item>[] : T extends object ? { readonly [K in keyof T]: Answer<T[K]> } : T;
+
+/** Types the handler by its schemas; the value itself is the tool. */
+export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(definition: Definition<Input, Output>): Tool => definition as unknown as Tool;
