@@ -1,8 +1,8 @@
 // Builds dist/: the executable, the library, its declarations and the notices of what is bundled in.
 // `node scripts/build.mjs` builds the package; `--out DIR --entry FILE …` bundles other entry points (no declarations), to try the bundler out.
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
@@ -14,15 +14,30 @@ const external = ["@photostructure/sqlite"];
 const requireBanner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry: { type: "string", multiple: true } } });
-const out = resolve(root, flags.out ?? "dist");
+const target = resolve(root, flags.out ?? "dist");
+// Built beside its place and moved there whole: a running test or server never meets half a build.
+const out = join(root, "build", `dist.${process.pid}`);
 const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
 
-await rm(out, { recursive: true, force: true });
-await mkdir(out, { recursive: true });
-const { metafile } = await bundle();
-await finishExecutable(join(out, "main.js"));
-await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), await notices(bundledPackages(metafile)));
-if (flags.entry === undefined) await emitDeclarations(join(out, "types"));
+try {
+  await mkdir(out, { recursive: true });
+  const { metafile } = await bundle();
+  await finishExecutable(join(out, "main.js"));
+  await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), await notices(bundledPackages(metafile)));
+  if (flags.entry === undefined) await emitDeclarations(join(out, "types"));
+  await moveIntoPlace();
+} finally {
+  await rm(out, { recursive: true, force: true });
+}
+
+async function moveIntoPlace() {
+  const old = `${out}.old`;
+  await rename(target, old).catch((error) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  await rename(out, target);
+  await rm(old, { recursive: true, force: true });
+}
 
 /** A first pass finds out whether any CommonJS came in, so that the banner is there only when it is needed. */
 async function bundle() {
@@ -91,9 +106,22 @@ async function emitDeclarations(folder) {
   const { status } = spawnSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", folder], { stdio: "inherit" });
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
   // tsc leaves the `.ts` of relative imports as it is in declarations; only `.js` is understood by every consumer's resolver.
-  for (const file of await readdir(folder, { recursive: true })) {
-    if (!file.endsWith(".d.ts")) continue;
-    const text = await readFile(join(folder, file), "utf8");
-    await writeFile(join(folder, file), text.replaceAll(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"'));
+  const kept = new Set();
+  const queue = [join(folder, "index.d.ts")];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (kept.has(file)) continue;
+    kept.add(file);
+    const text = await readFile(file, "utf8");
+    for (const [, name] of text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
+      if (name.startsWith(".")) queue.push(resolve(dirname(file), name.replace(/\.ts$/, ".d.ts")));
+      else if (!name.startsWith("node:") && !external.includes(name))
+        throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which a user of the package does not have.`);
+    }
+    await writeFile(file, text.replaceAll(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"'));
+  }
+  // The rest describes inner files that no public name leads to.
+  for (const item of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(item.parentPath, item.name);
+    if (item.isFile() && !kept.has(file)) await rm(file);
   }
 }

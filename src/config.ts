@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir, hostname, userInfo } from "node:os";
-import { join } from "node:path";
-import { z } from "zod";
+import { join, resolve } from "node:path";
+import * as z from "zod";
 import { durationForms, parseDurationMs } from "./kernel/duration.ts";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
 
@@ -139,7 +139,8 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a non-empty name",
     fallback: "USER@HOST:SHELL where a command needs a holder or an agent, none elsewhere",
-    meaning: "Who the command line acts as: the holder of leases and claims, and the label in history. SHELL is the id of the parent process, so that two terminals are two holders.",
+    meaning:
+      "Who the command line acts as: the holder of leases and claims, and the label in history. SHELL is the id of the parent process, so that two terminals are two holders.",
   },
   host: {
     flag: "host",
@@ -174,7 +175,7 @@ export const configFileSource = {
   flag: "config",
   takes: "FILE",
   variable: "HOLDFAST_CONFIG",
-  meaning: "A JSON file with any of these settings under their names in camelCase, for example `{\"namespace\": \"team\", \"claimTtl\": \"30m\"}`.",
+  meaning: 'A JSON file with any of these settings under their names in camelCase, for example `{"namespace": "team", "claimTtl": "30m"}`.',
 } as const;
 
 /** The flags every command takes, as the command line reads them. */
@@ -195,25 +196,25 @@ export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge
 /** Flags by name without dashes, as the command line gave them. */
 type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-interface Given {
+export interface Given {
   readonly raw: unknown;
   readonly origin: string;
 }
 
 /** `options` are settings of a program that uses the library; they go before everything else. */
-export function readConfig(flags: Flags = {}, environment: Environment = process.env, options: Readonly<Partial<Record<SettingName, unknown>>> = {}): Config {
+export function readConfig(flags: Flags = {}, environment: Environment = process.env, options: Readonly<Partial<Record<SettingName, Given>>> = {}): Config {
   const file = readConfigFile(flags, environment);
   const given: Partial<Record<SettingName, Given>> = {};
   for (const [name, source] of Object.entries(settingSources) as [SettingName, SettingSource][]) {
     given[name] = firstGiven(
-      [options[name], name],
+      [options[name]?.raw, options[name]?.origin ?? name],
       [flags[source.flag], `--${source.flag}`],
       [nonEmpty(environment[source.variable]), source.variable],
       [file.settings[name], `${name} in ${file.origin}`],
       name === "store" ? storeFromAliases(environment) : [nonEmpty(environment[source.aliases[0] ?? ""]), source.aliases[0] ?? ""],
     );
   }
-  given.store = expandHome(given.store) ?? { raw: `sqlite:${join(dataFolder(environment), "holdfast.db")}`, origin: "default" };
+  given.store = withAbsolutePath(given.store) ?? { raw: `sqlite:${join(dataFolder(environment), "holdfast.db")}`, origin: "default" };
   given.namespace ??= { raw: "default", origin: "default" };
   const raw = Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.raw]])));
   const parsed = configSchema.safeParse(raw);
@@ -261,10 +262,17 @@ function storeFromAliases(environment: Environment): readonly [raw: string, orig
   }
 }
 
-/** Clients start servers without a shell, so nobody else expands the tilde; a folder called "~" is never what was meant. */
-function expandHome(given: Given | undefined): Given | undefined {
-  if (given === undefined || typeof given.raw !== "string") return given;
-  return { ...given, raw: given.raw.replace(/^sqlite:~(?=[/\\])/, () => `sqlite:${homedir()}`) };
+/**
+ * One absolute path from here on: a child process may work in another folder. Clients start servers without a shell,
+ * so nobody else expands the tilde; a folder called "~" is never what was meant.
+ */
+function withAbsolutePath(given: Given | undefined): Given | undefined {
+  if (given === undefined || typeof given.raw !== "string" || !/^sqlite:./.test(given.raw)) return given;
+  const path = given.raw
+    .slice("sqlite:".length)
+    .replace(/^\/\/(?=\/)/, "")
+    .replace(/^~(?=[/\\])/, () => homedir());
+  return { ...given, raw: `sqlite:${path === ":memory:" ? path : resolve(path)}` };
 }
 
 function dataFolder(environment: Environment): string {
@@ -282,7 +290,10 @@ function readConfigFile(flags: Flags, environment: Environment): { readonly sett
   try {
     settings = JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
-    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${cause instanceof SyntaxError ? "this one is not JSON" : "this one cannot be read"}`, { cause, details: { field: origin } });
+    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${cause instanceof SyntaxError ? "this one is not JSON" : "this one cannot be read"}`, {
+      cause,
+      details: { field: origin },
+    });
   }
   if (settings === null || typeof settings !== "object" || Array.isArray(settings)) throw invalidInput(origin, "must hold one JSON object");
   const unknown = Object.keys(settings).find((name) => !Object.hasOwn(settingSources, name));

@@ -1,11 +1,14 @@
 import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
 import { childEnvironment, defaultAgent, readConfig, settingFlags } from "./config.ts";
-import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
+import { HoldfastError } from "./kernel/errors.ts";
 import { openLog } from "./kernel/log.ts";
 import { version } from "./kernel/version.ts";
-import { type FlagValue, parseArgv } from "./surfaces/cli/argv.ts";
+import type { FlagValue } from "./surfaces/cli/argv.ts";
+import { parseArgv } from "./surfaces/cli/argv.ts";
+import { describeFailure } from "./surfaces/cli/failure.ts";
 
-const ownFlags = [...settingFlags, { name: "help" }, { name: "version" }];
+const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
 
 /** argv to a surface; resolves to the exit code. Surfaces are loaded only when asked for, so that each starts fast. */
 async function main(args: readonly string[]): Promise<number> {
@@ -27,11 +30,10 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
   process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
   const [{ openRuntime }, { serveMcpStdio }] = await Promise.all([import("./compose.ts"), import("./surfaces/mcp/serve-stdio.ts")]);
   await using runtime = await openRuntime(config, { stays: true });
-  const asked = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
-  });
-  const { context, tools } = runtime;
-  await Promise.race([serveMcpStdio({ context, tools, log: runtime.log, stdin: process.stdin, stdout: process.stdout }), asked]);
+  // Asked to end, the server behaves as if the client had closed its end: calls in flight may finish.
+  onSignal(() => void process.stdin.destroy());
+  const { base, tools } = runtime;
+  await serveMcpStdio({ context: base, tools, log, stdin: process.stdin, stdout: process.stdout });
   return 0;
 }
 
@@ -45,14 +47,24 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
   return runCli(args, {
     version,
     flags: settingFlags,
-    stdin: process.stdin,
+    // Only when asked: opening it would take input away from a child that inherits it.
+    stdin: () => process.stdin,
+    stdinIsTerminal: isatty(0),
     stdout: process.stdout,
     stderr: process.stderr,
-    readConfig,
-    openRuntime: async (config) => (await import("./compose.ts")).openRuntime(config, { stays: false }),
+    open: async (flags) => (await import("./compose.ts")).openRuntime(readConfig(flags), { stays: false }),
     defaultAgent,
     childEnvironment,
+    onSignal,
   });
+}
+
+function onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, listener);
+  return () => {
+    for (const signal of signals) process.off(signal, listener);
+  };
 }
 
 /** A pipe, socket or file brings protocol; a terminal, /dev/null or nothing at all does not. */
@@ -70,18 +82,16 @@ function print(text: string): number {
   return 0;
 }
 
-function failureOf(error: unknown): { readonly exitCode: number; readonly line: string } {
-  if (isHoldfastError(error)) return { exitCode: errorCodes[error.code].exit, line: `holdfast: ${error.message}${error.hint === undefined ? "" : ` (${error.hint})`}` };
-  return { exitCode: errorCodes.internal.exit, line: `holdfast: a defect ended the command: ${error instanceof Error ? error.message : String(error)}` };
-}
-
+// Watching a quiet store leaves nothing that would keep the process alive by itself.
+const alive = setInterval(() => {}, 2 ** 30);
 let exitCode: number;
 try {
   exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const failure = failureOf(error);
+  const failure = describeFailure(error);
   exitCode = failure.exitCode;
-  process.stderr.write(`${failure.line.replaceAll(/\s*\n\s*/g, " ")}\n`);
+  process.stderr.write(failure.line);
 }
+clearInterval(alive);
 // Exit at once when the last output is out: an open pipe on stdin must not keep a finished command alive.
 process.stdout.write("", () => process.exit(exitCode));

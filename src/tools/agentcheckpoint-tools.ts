@@ -1,11 +1,13 @@
 import * as z from "zod";
+import type { SetResult } from "../domain/state/state.ts";
+import { deleteState, listState, readState, setState } from "../domain/state/state.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { deleteState, listState, readState, type SetResult, setState } from "../domain/state/state.ts";
 import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
 import { key, pageLimit, time, toSeconds } from "./fields.ts";
 import { likePattern } from "./like-pattern.ts";
-import { defineTool, type ToolContext } from "./tool.ts";
+import type { ToolContext } from "./tool.ts";
+import { defineTool } from "./tool.ts";
 
 /** The same keys, versions and history as the state_ tools; values are JSON text both ways. */
 
@@ -79,7 +81,8 @@ async function writeText(context: ToolContext, name: string, text: string, expec
   }
   if (result.ok) return { status: "ok", key: name, version: result.version };
   const versions = { expected_version: result.expectedVersion, actual_version: result.actualVersion };
-  if (result.actualVersion === 0) return { status: "not_found", key: name, ...versions, message: `The key does not exist, so version ${expectedVersion} cannot be current; nothing was written.` };
+  if (result.actualVersion === 0)
+    return { status: "not_found", key: name, ...versions, message: `The key does not exist, so version ${expectedVersion} cannot be current; nothing was written.` };
   const message =
     expectedVersion === 0
       ? `The key exists already, at version ${result.actualVersion}; nothing was written.`

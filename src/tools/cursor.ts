@@ -9,7 +9,7 @@ export const toCursor = (list: string, position: string): string => Buffer.from(
 export function fromCursor(list: string, text: string): string {
   const decoded = Buffer.from(text, "base64url").toString("utf8");
   // Decoding skips what it cannot read: only text that comes out the same again was made by toCursor.
-  if (!decoded.startsWith(`${list} `) || toCursor(list, decoded.slice(list.length + 1)) !== text) throw badCursor();
+  if (!decoded.startsWith(`${list} `) || decoded.includes("\0") || toCursor(list, decoded.slice(list.length + 1)) !== text) throw badCursor();
   return decoded.slice(list.length + 1);
 }
 

@@ -19,6 +19,10 @@ export const label = z.string().refine((text) => text.length > 0 && Buffer.byteL
 });
 const labelBytesMax = 256;
 
+export const prefix = z.string().refine((text) => text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= limits.keyBytesMax, {
+  error: `must be at most ${limits.keyBytesMax} bytes of well-formed text without NUL`,
+});
+
 const secondsMax = limits.ttlMsMax / 1000;
 const ttlError = `must be above 0 and at most ${secondsMax} (ten years); fractions are allowed`;
 export const ttlSeconds = z
@@ -34,8 +38,9 @@ export const version = z.int().min(0);
 export const revision = z.int().min(1);
 export const token = z.int().min(1);
 
-/** Rounded up: nothing ends before its time. */
-export const toMs = (seconds: number): number => Math.ceil(seconds * 1000);
+/** Rounded up, so that nothing ends before its time; but 1.1 s is 1100 ms, not the 1101 that binary fractions would make of it. */
+export const toMs = (seconds: number): number => Math.ceil(Math.round(seconds * 1_000_000) / 1000);
+export const toTtlMs = (seconds: number): number => Math.max(1, toMs(seconds));
 export const toSeconds = (ms: number): number => ms / 1000;
 export const toSecondsOrNull = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000);
 
@@ -50,7 +55,10 @@ const isTagText = (text: unknown, bytesMax: number): boolean => typeof text === 
 
 /** Own check, for the same reason as `json`. */
 export const tags = z
-  .custom<Readonly<Record<string, string>>>(isTags, `must map names (1 to ${tagLimits.nameBytesMax} bytes) to strings (at most ${tagLimits.valueBytesMax} bytes), at most ${tagLimits.count} of them`)
+  .custom<Readonly<Record<string, string>>>(
+    isTags,
+    `must map names (1 to ${tagLimits.nameBytesMax} bytes) to strings (at most ${tagLimits.valueBytesMax} bytes), at most ${tagLimits.count} of them`,
+  )
   .meta({ type: "object", additionalProperties: { type: "string" } });
 
 /** Output: Unix seconds with fractions. */

@@ -3,11 +3,16 @@ import { HoldfastError } from "../kernel/errors.ts";
 
 type Issue = z.core.$ZodIssue;
 
+/** Problems told one by one; hostile input can have a hundred thousand. */
+const problemsMax = 20;
+
 /** One error for everything that is wrong with the arguments: each problem names its field and what is allowed. */
 export function inputProblems(tool: string, schema: z.ZodObject, args: unknown, issues: readonly Issue[]): HoldfastError {
-  const problems = issues.flatMap((issue) => problemsOf(schema, args, issue));
+  const all = issues.flatMap((issue) => problemsOf(schema, args, issue));
+  const problems = all.slice(0, problemsMax);
   const fields = [...new Set(problems.map(({ field }) => field))];
-  return new HoldfastError("invalid_input", problems.map(({ text }) => text).join("\n"), {
+  const more = all.length > problemsMax ? [`and ${all.length - problemsMax} problems more`] : [];
+  return new HoldfastError("invalid_input", [...problems.map(({ text }) => text), ...more].join("\n"), {
     hint: `Nothing was changed. Arguments of ${tool}: ${signatureOf(schema)}.`,
     details: { field: fields[0], fields },
   });
@@ -22,18 +27,19 @@ const problem = (field: string, text: string): Problem => ({ field, text: `${fie
 
 function problemsOf(schema: z.ZodObject, args: unknown, issue: Issue): Problem[] {
   if (issue.code === "unrecognized_keys") {
-    const owner = pathOf(issue.path);
-    const allowed = owner === "" ? `; allowed: ${namesOf(schema).join(", ")}` : "";
-    return issue.keys.map((key) => ({ field: owner === "" ? key : `${owner}.${key}`, text: `unknown argument: ${owner === "" ? "" : `${owner}.`}${shortened(key)}${allowed}` }));
+    const owner = issue.path.length === 0 ? "" : `${pathOf(issue.path)}.`;
+    const allowed = Object.keys(schemaAt(schema, issue.path).shape ?? {}).join(", ") || "none";
+    return issue.keys.map(shortened).map((key) => ({ field: owner + key, text: `unknown argument: ${owner}${key}; allowed: ${allowed}` }));
   }
-  return [problem(pathOf(issue.path) || "arguments", allowedBy(issue, valueAt(args, issue.path)))];
+  return [problem(pathOf(issue.path) || "arguments", allowedBy(issue, valueAt(args, issue.path), schemaAt(schema, issue.path)))];
 }
 
 /** What would have been right. */
-function allowedBy(issue: Issue, given: unknown): string {
+function allowedBy(issue: Issue, given: unknown, { format }: SchemaFacts): string {
   switch (issue.code) {
     case "invalid_type":
-      return given === undefined ? `required; must be ${kindName(issue.expected)}` : `must be ${kindName(issue.expected)}, not ${kindOf(given)}`;
+      // A missing integer is reported as a missing number.
+      return given === undefined ? `required; must be ${kindName(format === "safeint" ? "int" : issue.expected)}` : `must be ${kindName(issue.expected)}, not ${kindOf(given)}`;
     case "invalid_value":
       return `${given === undefined ? "required; " : ""}must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "too_small":
@@ -61,11 +67,12 @@ const kindName = (expected: string): string => kindNames[expected] ?? expected;
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
-  if (typeof value === "number" && !Number.isSafeInteger(value)) return Number.isFinite(value) ? "a fraction or too large" : "infinite";
+  if (typeof value === "number" && !Number.isInteger(value)) return Number.isFinite(value) ? "a fraction" : String(value);
   return kindNames[typeof value] ?? `a ${typeof value}`;
 }
 
-const pathOf = (path: readonly PropertyKey[]): string => path.map((step, i) => (typeof step === "number" ? `[${step}]` : `${i === 0 ? "" : "."}${shortened(String(step))}`)).join("");
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path.map((step, i) => (typeof step === "number" ? `[${step}]` : `${i === 0 ? "" : "."}${shortened(String(step))}`)).join("");
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   let value = root;
@@ -73,7 +80,27 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-const namesOf = (schema: z.ZodObject): string[] => Object.keys(schema.shape);
+interface SchemaFacts {
+  readonly shape?: Readonly<Record<PropertyKey, z.core.$ZodType>>;
+  readonly element?: z.core.$ZodType;
+  readonly format?: string;
+}
+
+function schemaAt(schema: z.ZodObject, path: readonly PropertyKey[]): SchemaFacts {
+  let at: SchemaFacts = schema._zod.def;
+  for (const step of path) {
+    const next: z.core.$ZodType | undefined = typeof step === "number" ? at.element : at.shape?.[step];
+    if (next === undefined) return {};
+    at = bare(next)._zod.def as SchemaFacts;
+  }
+  return at;
+}
+
+/** Without the wrapping that makes it optional. */
+function bare(schema: z.core.$ZodType): z.core.$ZodType {
+  const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
+  return innerType === undefined ? schema : bare(innerType);
+}
 
 /** The parameters as one line, optional ones marked: "key, value, ttl_seconds?". */
 const signatureOf = (schema: z.ZodObject): string =>

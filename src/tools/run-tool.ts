@@ -1,4 +1,5 @@
-import { type ErrorCode, type HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import type { ErrorCode, HoldfastError } from "../kernel/errors.ts";
+import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import type { Log } from "../kernel/log.ts";
 import { limits } from "../store/limits.ts";
@@ -32,7 +33,8 @@ export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: T
     if (!parsed.success) throw inputProblems(tool.name, tool.input, given, parsed.error.issues);
     const output = await tool.handle(contextOf(tool, parsed.data, base, call), parsed.data);
     const checked = tool.output.safeParse(output);
-    if (!checked.success) return defect(tool, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
+    if (!checked.success)
+      return defect(tool, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
     return { ok: true, structured: output };
   } catch (error) {
     if (!isHoldfastError(error)) return defect(tool, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -75,5 +77,12 @@ function failureOf({ code, message, hint, details }: HoldfastError): ToolFailure
 /** Ours, not the caller's: the log gets everything, the caller one fixed sentence without stack, path or query. */
 function defect(tool: Tool, log: Log, facts: Record<string, unknown>): ToolOutcome {
   log("error", "tool_failed", { tool: tool.name, ...facts });
-  return { ok: false, error: { code: "internal", message: "Holdfast failed in a way it should not; the server's log has the details.", hint: "Read before you write again: the change may have happened." } };
+  return {
+    ok: false,
+    error: {
+      code: "internal",
+      message: "Holdfast failed in a way it should not; the server's log has the details.",
+      hint: "Read before you write again: the change may have happened.",
+    },
+  };
 }

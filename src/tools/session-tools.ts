@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { readSession, saveSession } from "../domain/sessions/sessions.ts";
-import { jsonObject, key, timeOrNull, toMs, toSeconds, toSecondsOrNull, ttlSeconds, version } from "./fields.ts";
+import { jsonObject, key, timeOrNull, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 
 export const sessionSave = defineTool({
@@ -25,7 +25,7 @@ export const sessionSave = defineTool({
     const result = await saveSession(context, {
       sessionId: args.session_id,
       context: args.context,
-      ttlMs: args.ttl_seconds === undefined ? undefined : toMs(args.ttl_seconds),
+      ttlMs: args.ttl_seconds === undefined ? undefined : toTtlMs(args.ttl_seconds),
       expectedVersion: args.expected_version,
     });
     if (!result.ok) return { ok: false, reason: "conflict", session_id: result.sessionId, expected_version: result.expectedVersion, actual_version: result.actualVersion };

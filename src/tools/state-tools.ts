@@ -1,17 +1,16 @@
 import * as z from "zod";
+import { guard } from "../domain/leases/lease.ts";
+import type { CommitWrite, StateEntry, VersionConflict } from "../domain/state/state.ts";
+import { commitState, deleteState, listState, readState, setState, waitForState } from "../domain/state/state.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { guard } from "../domain/leases/lease.ts";
-import { type CommitWrite, commitState, deleteState, listState, readState, type StateEntry, setState, type VersionConflict, waitForState } from "../domain/state/state.ts";
 import { limits } from "../store/limits.ts";
+import { answerBytesMax, fitting, sizeOf } from "./answer-size.ts";
 import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
-import { json, key, label, pageLimit, revision, time, timeOrNull, toMs, toSeconds, toSecondsOrNull, token, ttlSeconds, version, waitSeconds } from "./fields.ts";
+import { json, key, label, pageLimit, prefix, revision, time, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version, waitSeconds } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 
 const leaseRef = z.strictObject({ resource_id: key, token });
-const prefix = z.string().refine((text) => text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= limits.keyBytesMax, {
-  error: `must be at most ${limits.keyBytesMax} bytes of well-formed text without NUL`,
-});
 
 /** An entry as results show it, beside its key. */
 const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
@@ -26,7 +25,7 @@ export const stateSet = defineTool({
   name: "state_set",
   title: "Set a key",
   description:
-    "Write any JSON under a key. Without ttl_seconds it is kept for ever (an earlier TTL is cleared). expected_version: 0 = create only, N = only if N is the current version; a mismatch writes nothing and returns ok:false with the current entry. lease: only while that lease token is current, else error lease_lost. Several keys at once: state_commit.",
+    "Write any JSON under a key; without ttl_seconds it stays for ever. expected_version: 0 = create only, N = only if N is current; a mismatch writes nothing and returns ok:false with the current entry. lease: write only while that token is current, else error lease_lost. Several keys at once: state_commit.",
   toolset: "state",
   effect: "write",
   input: z.strictObject({ key, value: json, ttl_seconds: ttlSeconds.optional(), expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
@@ -36,7 +35,7 @@ export const stateSet = defineTool({
     const result = await setState(context, {
       key: args.key,
       value: args.value,
-      ttlMs: args.ttl_seconds === undefined ? undefined : toMs(args.ttl_seconds),
+      ttlMs: args.ttl_seconds === undefined ? undefined : toTtlMs(args.ttl_seconds),
       expectedVersion: args.expected_version,
       guard: args.lease && guard(args.lease.resource_id, args.lease.token),
     });
@@ -49,10 +48,16 @@ export const stateGet = defineTool({
   name: "state_get",
   title: "Get a key",
   description:
-    "Read one key: value, version, time and author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer version instead of polling, then answers with what is there. Many keys: state_list.",
+    "Read one key: value, version, time, author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer version. Many keys: state_list.",
   toolset: "state",
   effect: "read",
-  input: z.strictObject({ key, version: z.int().min(1).optional(), revision: revision.optional(), wait_for_version_above: version.optional(), wait_seconds: waitSeconds.optional() }),
+  input: z.strictObject({
+    key,
+    version: z.int().min(1).optional(),
+    revision: revision.optional(),
+    wait_for_version_above: version.optional(),
+    wait_seconds: waitSeconds.optional(),
+  }),
   output: z.strictObject({
     key: z.string(),
     value: z.unknown(),
@@ -82,8 +87,7 @@ const waitSecondsDefault = 30;
 export const stateDelete = defineTool({
   name: "state_delete",
   title: "Delete a key",
-  description:
-    "Remove a key; history keeps its past. ok is true exactly when a live key was removed. expected_version: only if that is the current version, otherwise ok:false with the current entry. lease: as in state_set.",
+  description: "Remove a key; history keeps its past. ok is true exactly when a live key was removed. expected_version and lease: as in state_set.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({ key, expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
@@ -99,12 +103,11 @@ export const stateDelete = defineTool({
 const listLimit = { default: 100, max: 1_000 } as const;
 /** Values are read in small pages, so that a thousand large ones cannot fill the memory or the answer. */
 const valuesPage = 64;
-const answerBytesMax = 4 * 1024 * 1024;
 
 export const stateList = defineTool({
   name: "state_list",
   title: "List keys",
-  description: `List live keys in byte order, optionally those beginning with prefix (a plain string, no wildcards). limit: default ${listLimit.default}; pass cursor on for the next page, null = the end. values:true adds the values.`,
+  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true adds the values. limit: default ${listLimit.default}; pass cursor on for the next page until it is null.`,
   toolset: "state",
   effect: "read",
   input: z.strictObject({ prefix: prefix.optional(), limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional(), values: z.boolean().optional() }),
@@ -119,19 +122,15 @@ export const stateList = defineTool({
     if (after !== undefined && !after.startsWith(begin)) throw badCursor();
     const found: StateEntry[] = [];
     let more = true;
-    for (let bytes = 0; more && found.length < limit && bytes < answerBytesMax; ) {
+    for (let bytesLeft = answerBytesMax; more && found.length < limit && bytesLeft > 0; ) {
       const left = limit - found.length;
       const page = await listState(context, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
-      more = page.more;
-      for (const entry of page.entries) {
-        found.push(entry);
-        after = entry.key;
-        if (values) bytes += JSON.stringify(entry.value).length;
-        if (bytes >= answerBytesMax) {
-          more ||= entry !== page.entries.at(-1);
-          break;
-        }
-      }
+      const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
+      found.push(...shown);
+      after = shown.at(-1)?.key ?? after;
+      more = page.more || shown.length < page.entries.length;
+      if (shown.length < page.entries.length) break;
+      if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
     }
     return {
       keys: found.map((entry) => entry.key),
@@ -147,13 +146,13 @@ export const stateList = defineTool({
   },
 });
 
-const commitWrite = z.strictObject({ key, value: json.optional(), ttl_seconds: ttlSeconds.optional(), delete: z.literal(true).optional() });
+const commitWrite = z.strictObject({ key, value: json.optional(), ttl_seconds: ttlSeconds.optional(), delete: z.boolean().optional() });
 
 export const stateCommit = defineTool({
   name: "state_commit",
   title: "Commit several writes",
   description:
-    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = must not exist), also of keys only read; any mismatch writes nothing and returns ok:false with the conflicts. leases: tokens that must be current, else error lease_lost. One key: state_set.",
+    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: as in state_set.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({
@@ -183,7 +182,7 @@ export const stateCommit = defineTool({
       results: result.results.map((outcome, i) => ({
         key: outcome.key,
         version: outcome.version,
-        ...(writes[i]?.delete === true ? { deleted: outcome.existed } : {}),
+        ...(writes[i]?.delete ? { deleted: outcome.existed } : {}),
         expires_at: toSecondsOrNull(outcome.expiresAtMs),
       })),
     };
@@ -191,12 +190,12 @@ export const stateCommit = defineTool({
 });
 
 function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWrite {
-  if ((write.delete === true) === (write.value !== undefined)) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
-  if (write.delete === true) {
+  if ((write.delete ?? false) === (write.value !== undefined)) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
+  if (write.delete) {
     if (write.ttl_seconds !== undefined) throw invalidInput(`writes[${i}].ttl_seconds`, "allowed only with a value");
     return { op: "delete", key: write.key };
   }
-  return { op: "set", key: write.key, value: write.value as Json, ttlMs: write.ttl_seconds === undefined ? undefined : toMs(write.ttl_seconds) };
+  return { op: "set", key: write.key, value: write.value as Json, ttlMs: write.ttl_seconds === undefined ? undefined : toTtlMs(write.ttl_seconds) };
 }
 
 const entryAnswer = (entry: StateEntry) => ({

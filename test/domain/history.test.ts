@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readHistory } from "../../src/domain/history/history.ts";
 import { resetNamespace } from "../../src/domain/admin/reset.ts";
+import { readHistory } from "../../src/domain/history/history.ts";
 import { acquireLease, releaseLease, renewLease } from "../../src/domain/leases/leases.ts";
 import { saveSession } from "../../src/domain/sessions/sessions.ts";
 import { commitState, deleteState, setState } from "../../src/domain/state/state.ts";
@@ -71,7 +71,15 @@ test("values before and after stand beside each record", async () => {
 test("filters by name, prefix, kind, writer and revision; pages without gap or repeat", async () => {
   const scope = openScope();
   for (let i = 0; i < 5; i += 1) await setState({ ...scope, writer: i % 2 === 0 ? "even" : "odd" }, { key: `job/${i}`, value: i });
-  await commitState(scope, { writes: [{ op: "set", key: "x", value: 1 }, { op: "set", key: "y", value: 1 }, { op: "set", key: "z", value: 1 }], expected: [], guards: [] });
+  await commitState(scope, {
+    writes: [
+      { op: "set", key: "x", value: 1 },
+      { op: "set", key: "y", value: 1 },
+      { op: "set", key: "z", value: 1 },
+    ],
+    expected: [],
+    guards: [],
+  });
   await saveSession(scope, { sessionId: "job/1", context: {} });
   const names = async (query: object) => (await readHistory(scope, { limit: 50, ...query })).entries.map((entry) => `${entry.kind}:${entry.name}`);
   expect(await names({ name: "job/1" })).toEqual(["session:job/1", "state:job/1"]);

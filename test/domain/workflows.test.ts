@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 import { claimNextRun, claimRun } from "../../src/domain/workflows/claims.ts";
 import { findRuns, requireRunView, resumeRun } from "../../src/domain/workflows/find-runs.ts";
 import { checkpointRun, createRun, finishRun, giveBackRun, renewClaim } from "../../src/domain/workflows/workflows.ts";
-import { type ErrorCode, isHoldfastError } from "../../src/kernel/errors.ts";
-import { openScope, passTime, type TestScope } from "../support/scope.ts";
+import type { ErrorCode } from "../../src/kernel/errors.ts";
+import { isHoldfastError } from "../../src/kernel/errors.ts";
+import type { TestScope } from "../support/scope.ts";
+import { openScope, passTime } from "../support/scope.ts";
 
 const ttlMs = 60_000;
 const failing = (promise: Promise<unknown>, code: ErrorCode, details: object = {}) =>
@@ -82,7 +84,12 @@ describe("claiming a run", () => {
 describe("claiming the next run", () => {
   test("takes the highest priority first, then the oldest", async () => {
     const scope = openScope();
-    for (const [runId, priority] of [["old", 0], ["young", 0], ["urgent", 5], ["low", -5]] as const) {
+    for (const [runId, priority] of [
+      ["old", 0],
+      ["young", 0],
+      ["urgent", 5],
+      ["low", -5],
+    ] as const) {
       await createRun(scope, { name: "job", runId, priority });
       scope.clock.advance(1);
     }
@@ -95,7 +102,16 @@ describe("claiming the next run", () => {
     const scope = openScope();
     await createRun(scope, { name: "job", runId: "gpu", tags: { kind: "gpu" } });
     await createRun(scope, { name: "job", runId: "gpu-eu", tags: { kind: "gpu", region: "eu" } });
-    expect(await claimNextRun(scope, { agentId: "w", ttlMs, tags: [["kind", "gpu"], ["region", "eu"]] })).toMatchObject({ ok: true, runId: "gpu-eu" });
+    expect(
+      await claimNextRun(scope, {
+        agentId: "w",
+        ttlMs,
+        tags: [
+          ["kind", "gpu"],
+          ["region", "eu"],
+        ],
+      }),
+    ).toMatchObject({ ok: true, runId: "gpu-eu" });
     expect(await claimNextRun(scope, { agentId: "w", ttlMs, tags: [["region", "us"]] })).toEqual({ ok: false });
     expect(await claimNextRun(scope, { agentId: "w", ttlMs, tags: [["toString", "x"]] })).toEqual({ ok: false });
   });

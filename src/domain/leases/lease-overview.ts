@@ -12,7 +12,10 @@ export interface LeaseOverview {
 }
 
 /** Live leases with their age and whether others wait, for a person who asks what is stuck. Two reads, so a moment's change may show in one only. */
-export async function readLeaseOverview({ store }: Pick<Scope, "store">, limit: number): Promise<{ readonly leases: readonly LeaseOverview[]; readonly more: boolean; readonly nowMs: number }> {
+export async function readLeaseOverview(
+  { store }: Pick<Scope, "store">,
+  limit: number,
+): Promise<{ readonly leases: readonly LeaseOverview[]; readonly more: boolean; readonly nowMs: number }> {
   const deadlines = await store.read(leaseKeys.deadlines, { limit });
   const resources = deadlines.entries.map((entry) => leaseKeys.resourceOf(entry.key));
   const [first, final] = [resources[0], resources.at(-1)];

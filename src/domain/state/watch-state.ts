@@ -1,5 +1,6 @@
 import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
+import { futureRevisionError } from "../../store/engine-rules.ts";
 import { everything, keyRange } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
@@ -30,8 +31,10 @@ export interface WatchInput {
 export async function* watchState({ store }: Pick<Scope, "store">, { key, prefix, after }: WatchInput, signal: AbortSignal): AsyncGenerator<StateChange> {
   if (key !== undefined && prefix !== undefined) throw invalidInput("prefix", "give either key or prefix, not both");
   const range = key !== undefined ? keyRange(stateKeys.key(key)) : stateKeys.prefix(prefix ?? "");
-  const from = after ?? (await store.read(everything, { limit: 1, values: false })).revision;
-  for await (const change of store.watch(range, from, signal)) {
+  const { revision } = await store.read(everything, { limit: 1, values: false });
+  // Waiting for it would look like a quiet store: the caller has mixed up its stores, or this one was set back.
+  if (after !== undefined && after > revision) throw futureRevisionError(after, revision);
+  for await (const change of store.watch(range, after ?? revision, signal)) {
     for (const row of change.rows) {
       yield {
         revision: change.revision,

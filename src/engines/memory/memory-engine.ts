@@ -187,7 +187,8 @@ export class MemoryEngine implements Engine {
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
     const space = this.#space(namespace);
-    return this.#liveRequest(space, key, this.#now(space));
+    const known = this.#liveRequest(space, key, this.#now(space));
+    return known === undefined ? undefined : { fingerprint: known.fingerprint, outcome: known.outcome };
   }
 
   #liveRequest(space: Namespace, key: string, nowMs: number): Request | undefined {

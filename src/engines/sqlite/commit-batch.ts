@@ -1,4 +1,3 @@
-import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { holds } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
@@ -7,11 +6,13 @@ import type { Check, CommitResult, Committed, FailedCheck, HistoryRecord, Prepar
 import { systemWriter } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
-import { logId, revisionMax, revisionOf, seqOf } from "./log-id.ts";
+import { jumpEvery } from "./key-chain.ts";
+import { logId, placeOf, revisionAt, revisionMax } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { lapseText, logColumns, opCode, parseLapse, toEntry } from "./log-rows.ts";
+import type { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { engineNowMs, ensureNamespace, writeNamespace } from "./namespace-row.ts";
+import { ensureNamespace, writeNamespace } from "./namespace-row.ts";
 
 /** What lies under a key as the batch sees it: read once, changed in memory, written back once however many commits touch it. */
 interface Slot {
@@ -22,9 +23,11 @@ interface Slot {
   version: number;
   createdAtMs: number;
   expiresAtMs: number | undefined;
-  /** Where its log row is (of a removed entry: the row that ended it). */
+  /** Where its newest log row is (of a removed entry: the row that ended it); 0 when it never had one. */
+  place: number;
   revision: number;
-  seq: number;
+  /** Where its newest row with a jump is. */
+  anchor: number | null;
   /** Last version of a removed key; undefined until looked up, 0 when there is none. */
   tombstone: number | undefined;
   tombstoneStored: boolean;
@@ -45,18 +48,18 @@ export class BatchStatements {
   readonly keepRequest: SqlStatement;
 
   constructor({ database }: Connection) {
-    this.slot = database.prepare(`SELECT ver, created, exp, ${revisionOf("log_id")}, ${seqOf("log_id")} FROM kv WHERE ns = ? AND k = ?`);
+    this.slot = database.prepare("SELECT ver, created, exp, place, anchor FROM kv WHERE ns = ? AND k = ?");
     this.slot.setReturnArrays(true);
-    this.tombstone = database.prepare("SELECT ver FROM tombstone WHERE ns = ? AND k = ?");
-    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?1", "?2", "?3")}, ?1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`);
+    this.tombstone = database.prepare("SELECT ver, place, anchor FROM tombstone WHERE ns = ? AND k = ?");
+    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.put = database.prepare(
-      `INSERT INTO kv VALUES (?1, ?2, ?3, ?4, ?5, ${logId("?1", "?6", "?7")}) ON CONFLICT DO UPDATE SET ver = excluded.ver, created = excluded.created, exp = excluded.exp, log_id = excluded.log_id`,
+      "INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created, exp = excluded.exp",
     );
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
-    this.bury = database.prepare(`INSERT OR REPLACE INTO tombstone VALUES (?1, ?2, ?3, ${logId("?1", "?4", "?5")})`);
+    this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?)");
     this.unbury = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
-    this.entry = database.prepare(`SELECT ${logColumns(true)} FROM log WHERE id = ${logId("?1", "?2", "?3")}`);
-    this.lapse = database.prepare(`SELECT lapse FROM log WHERE id = ${logId("?1", "?2", "?3")}`);
+    this.entry = database.prepare(`SELECT ${logColumns(true)} FROM log WHERE id = ${logId("?", "?")}`);
+    this.lapse = database.prepare(`SELECT lapse FROM log WHERE id = ${logId("?", "?")}`);
     this.keepRequest = database.prepare("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?, ?)");
   }
 }
@@ -65,17 +68,19 @@ export class BatchStatements {
 export class Batch {
   readonly #connection: Connection;
   readonly #statements: BatchStatements;
-  readonly #clock: Clock;
+  readonly #clock: NamespaceClock;
+  readonly #namespace: string;
   readonly #space: NamespaceRow;
   readonly #slots = new Map<string, Slot>();
   readonly #before: number;
   #requestsKept = false;
   #seq = 0;
 
-  constructor(connection: Connection, statements: BatchStatements, clock: Clock, namespace: string) {
+  constructor(connection: Connection, statements: BatchStatements, clock: NamespaceClock, namespace: string) {
     this.#connection = connection;
     this.#statements = statements;
     this.#clock = clock;
+    this.#namespace = namespace;
     this.#space = ensureNamespace(connection, namespace);
     this.#before = this.#space.revision;
   }
@@ -95,7 +100,7 @@ export class Batch {
 
   apply(commit: PreparedCommit): CommitResult {
     const space = this.#space;
-    const atMs = engineNowMs(this.#clock, space);
+    const atMs = this.#clock.nowMs(this.#namespace, space);
     const { request } = commit;
     if (request !== undefined) {
       const known = readStoredRequest(this.#connection, space.id, request.key, atMs);
@@ -116,18 +121,18 @@ export class Batch {
       space.revision += 1;
       space.clockMs = atMs;
     }
-    const outcome: Committed = { ok: true, revision: space.revision, atMs, writes, replayed: false, note: request?.note };
-    if (request !== undefined) {
-      this.#requestsKept = true;
-      this.#statements.keepRequest.run(space.id, request.key, request.fingerprint, atMs + limits.requestKeptMs, JSON.stringify(outcome));
-    }
-    return outcome;
+    const outcome: Committed = { ok: true, revision: space.revision, atMs, writes, replayed: false };
+    if (request === undefined) return outcome;
+    const noted: Committed = { ...outcome, note: request.note };
+    this.#requestsKept = true;
+    this.#statements.keepRequest.run(space.id, request.key, request.fingerprint, atMs + limits.requestKeptMs, JSON.stringify(noted));
+    return noted;
   }
 
   /** Removes an expired entry and writes the record of its lapse; the caller has made sure that it is expired. */
   expire(key: string, atMs: number): void {
     const slot = this.#slot(key);
-    const { lapse } = this.#statements.lapse.get(this.#space.id, slot.revision, slot.seq) as { readonly lapse: string | null };
+    const { lapse } = this.#statements.lapse.get(this.#space.id, slot.place) as { readonly lapse: string | null };
     this.#end(key, slot, opCode.expire, atMs, systemWriter, undefined, parseLapse(lapse));
   }
 
@@ -154,7 +159,7 @@ export class Batch {
     slot.expiresAtMs = expiresAtMs;
     slot.tombstone = 0;
     this.#append(write.key, slot, opCode.put, atMs, commit.writer, commit.agent, write.record, expiresAtMs, write.lapse, write.json);
-    return { version, existed, expiresAtMs };
+    return expiresAtMs === undefined ? { version, existed } : { version, existed, expiresAtMs };
   }
 
   #end(key: string, slot: Slot, op: number, atMs: number, writer: string, agent: string | undefined, record: HistoryRecord | undefined): void {
@@ -175,20 +180,25 @@ export class Batch {
     lapse?: HistoryRecord,
     json?: string,
   ): void {
+    const prev = slot.place === 0 ? null : slot.place;
+    const hasJump = op === opCode.put && slot.version % jumpEvery === 0;
+    const jump = hasJump ? slot.anchor : null;
     slot.revision = this.#space.revision + 1;
-    slot.seq = this.#seq;
+    slot.place = placeOf(slot.revision, this.#seq);
+    if (hasJump) slot.anchor = slot.place;
     slot.changed = true;
     this.#seq += 1;
     this.#statements.append.run(
       this.#space.id,
-      slot.revision,
-      slot.seq,
+      slot.place,
       key,
       op,
       slot.version,
       expiresAtMs ?? null,
       slot.createdAtMs,
       atMs,
+      prev,
+      jump,
       writer,
       agent ?? null,
       record?.kind ?? null,
@@ -203,24 +213,37 @@ export class Batch {
     const slot = this.#slot(check.key);
     const live = slot.present && isLive(slot, atMs);
     if (holds(check, live ? slot : undefined)) return undefined;
-    return { check, entry: live ? toEntry(this.#statements.entry.get(this.#space.id, slot.revision, slot.seq) as RawLogRow) : undefined };
+    return { check, entry: live ? toEntry(this.#statements.entry.get(this.#space.id, slot.place) as RawLogRow) : undefined };
   }
 
   #slot(key: string): Slot {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
-    const row = this.#statements.slot.get(this.#space.id, key) as [number, number, number | null, number, number] | undefined;
+    const row = this.#statements.slot.get(this.#space.id, key) as [number, number, number | null, number, number | null] | undefined;
     const slot: Slot =
       row === undefined
-        ? { stored: false, present: false, version: 0, createdAtMs: 0, expiresAtMs: undefined, revision: 0, seq: 0, tombstone: undefined, tombstoneStored: false, changed: false }
+        ? {
+            stored: false,
+            present: false,
+            version: 0,
+            createdAtMs: 0,
+            expiresAtMs: undefined,
+            place: 0,
+            revision: 0,
+            anchor: null,
+            tombstone: undefined,
+            tombstoneStored: false,
+            changed: false,
+          }
         : {
             stored: true,
             present: true,
             version: row[0],
             createdAtMs: row[1],
             expiresAtMs: row[2] ?? undefined,
-            revision: row[3],
-            seq: row[4],
+            place: row[3],
+            revision: revisionAt(row[3]),
+            anchor: row[4],
             tombstone: 0,
             tombstoneStored: false,
             changed: false,
@@ -230,18 +253,22 @@ export class Batch {
   }
 
   #tombstone(key: string, slot: Slot): number {
-    if (slot.tombstone === undefined) {
-      const row = this.#space.tombstones === 0 ? undefined : (this.#statements.tombstone.get(this.#space.id, key) as { readonly ver: number } | undefined);
-      slot.tombstone = row?.ver ?? 0;
-      slot.tombstoneStored = row !== undefined;
-    }
-    return slot.tombstone;
+    if (slot.tombstone !== undefined) return slot.tombstone;
+    slot.tombstone = 0;
+    if (this.#space.tombstones === 0) return 0;
+    const row = this.#statements.tombstone.get(this.#space.id, key) as { readonly ver: number; readonly place: number; readonly anchor: number | null } | undefined;
+    if (row === undefined) return 0;
+    slot.tombstoneStored = true;
+    slot.tombstone = row.ver;
+    slot.place = row.place;
+    slot.anchor = row.anchor;
+    return row.ver;
   }
 
   #writeBack(key: string, slot: Slot): void {
     const { id } = this.#space;
     if (slot.present) {
-      this.#statements.put.run(id, key, slot.version, slot.createdAtMs, slot.expiresAtMs ?? null, slot.revision, slot.seq);
+      this.#statements.put.run(id, key, slot.place, slot.anchor, slot.version, slot.createdAtMs, slot.expiresAtMs ?? null);
       if (slot.tombstoneStored) {
         this.#statements.unbury.run(id, key);
         this.#space.tombstones -= 1;
@@ -249,7 +276,7 @@ export class Batch {
       return;
     }
     if (slot.stored) this.#statements.remove.run(id, key);
-    this.#statements.bury.run(id, key, slot.version, slot.revision, slot.seq);
+    this.#statements.bury.run(id, key, slot.place, slot.anchor, slot.version);
     if (!slot.tombstoneStored) this.#space.tombstones += 1;
   }
 }

@@ -1,19 +1,24 @@
 import { limits } from "../../store/limits.ts";
+import type { Revision } from "../../store/store.ts";
 
 /**
- * A log row's id carries its place: namespace (20 bits) | revision (35) | seq (8). Rows of a namespace then lie in revision order
- * in the table itself, a range of revisions is a range of ids, and no second index is written on every commit.
- * Such an id exceeds what a JavaScript number holds exactly, so it is only ever made and taken apart inside SQL.
+ * A row's place in its namespace's log is one number: revision (35 bits) | seq (8 bits). The row's id puts the namespace (20 bits) before it.
+ * Rows of a namespace then lie in revision order in the table itself: a range of revisions is a range of ids and needs no index.
+ * A place fits a JavaScript number exactly; an id does not, so ids are only made inside SQL.
  */
-const seqBits = 8;
-const revisionBits = 35;
+const seqCount = 256;
+const placeBits = 43;
 
-export const revisionMax = 2 ** revisionBits - 2;
+export const revisionMax = 2 ** 35 - 2;
 export const namespaceIdMax = 2 ** 20 - 1;
 
-if (limits.commitRowsMax > 2 ** seqBits) throw new RangeError("A commit may have more rows than a log id can number.");
+if (limits.commitRowsMax > seqCount) throw new RangeError("A commit may have more rows than a log id can number.");
+
+export const placeOf = (revision: Revision, seq = 0): number => revision * seqCount + seq;
+export const revisionAt = (place: number): Revision => Math.floor(place / seqCount);
+export const seqAt = (place: number): number => place % seqCount;
 
 /** SQL for an id; the arguments are SQL expressions, never input. */
-export const logId = (namespace: string, revision: string, seq = "0"): string => `((${namespace} << ${revisionBits + seqBits}) | (${revision} << ${seqBits}) | ${seq})`;
-export const revisionOf = (id: string): string => `((${id} >> ${seqBits}) & ${2 ** revisionBits - 1})`;
-export const seqOf = (id: string): string => `(${id} & ${2 ** seqBits - 1})`;
+export const logId = (namespace: string, place: string): string => `((${namespace} << ${placeBits}) | ${place})`;
+/** SQL for the place in an id. */
+export const placeIn = (id: string): string => `(${id} & ${2 ** placeBits - 1})`;

@@ -1,6 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
-import { revisionOf, seqOf } from "./log-id.ts";
+import { placeIn, revisionAt, seqAt } from "./log-id.ts";
 
 /** `op` as the log keeps it. */
 export const ops = ["put", "delete", "expire"] as const;
@@ -8,11 +8,10 @@ export const opCode = { put: 0, delete: 1, expire: 2 } as const;
 
 /** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
 export const logColumns = (values: boolean): string =>
-  `${revisionOf("log.id")} AS rev, ${seqOf("log.id")} AS seq, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject${values ? ", log.v" : ""}`;
+  `${placeIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject${values ? ", log.v" : ""}`;
 
 export interface RawLogRow {
-  readonly rev: number;
-  readonly seq: number;
+  readonly place: number;
   readonly k: string;
   readonly op: number;
   readonly ver: number;
@@ -33,7 +32,7 @@ export const toEntry = (row: RawLogRow): Entry => ({
   key: row.k,
   value: parse(row.v),
   version: row.ver,
-  revision: row.rev,
+  revision: revisionAt(row.place),
   createdAtMs: row.created,
   updatedAtMs: row.at,
   expiresAtMs: row.exp ?? undefined,
@@ -42,8 +41,8 @@ export const toEntry = (row: RawLogRow): Entry => ({
 });
 
 export const toLogRow = (row: RawLogRow): LogRow => ({
-  revision: row.rev,
-  seq: row.seq,
+  revision: revisionAt(row.place),
+  seq: seqAt(row.place),
   key: row.k,
   op: ops[row.op] as LogRow["op"],
   version: row.ver,

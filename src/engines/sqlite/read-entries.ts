@@ -1,17 +1,16 @@
 import { compactedError, futureRevisionError } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { singleKey } from "../../store/ranges.ts";
+import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import type { SqlValue } from "./driver.ts";
-import { logId } from "./log-id.ts";
+import { newestBelow, readHeads } from "./key-chain.ts";
+import { logId, placeOf } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, opCode, toEntry } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
+import { endOf, startOf } from "./range-bounds.ts";
 
-/** An empty blob sorts after every text: the upper end of a range that has none. */
-const noEnd = new Uint8Array(0);
-export const endOf = (range: Range): SqlValue => range.end ?? noEnd;
+const headsPerRead = 256;
 
 /** Inside one read transaction. */
 export function readEntries(connection: Connection, space: NamespaceRow, nowMs: number, ranges: readonly Range[], options: ReadOptions): Snapshot {
@@ -32,45 +31,52 @@ export function readEntries(connection: Connection, space: NamespaceRow, nowMs: 
 type RangeReader = (range: Range, count: number) => RawLogRow[];
 
 function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
-  const from = `SELECT ${logColumns(values !== false)} FROM kv CROSS JOIN log ON log.id = kv.log_id WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
+  const from = `SELECT ${logColumns(values !== false)} FROM kv CROSS JOIN log ON log.id = ${logId("kv.ns", "kv.place")} WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
   const one = connection.statement(`${from} AND kv.k = ?`);
   const many = connection.statement(`${from} AND kv.k >= ? AND kv.k < ? ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?`);
   return (range, count) => {
     const key = singleKey(range);
-    return (key === undefined ? many.all(space.id, nowMs, range.start, endOf(range), count) : one.all(space.id, nowMs, key)) as RawLogRow[];
+    return (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as RawLogRow[];
   };
 }
 
-/**
- * As of a past revision: from key to key along the log's key index, taking the newest row up to the revision.
- * A key with a long history costs two lookups, like any other.
- */
+/** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */
 function pastReader(connection: Connection, space: NamespaceRow, at: number, { reverse, values }: ReadOptions): RangeReader {
   if (at > space.revision) throw futureRevisionError(at, space.revision);
   if (at < space.compacted) throw compactedError(at, space.compacted);
-  const judgedAt = connection.statement(`SELECT at FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`).get(space.id, at + 1) as
+  const bound = placeOf(at + 1);
+  const newestRow = connection.statement(`SELECT at FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`).get(space.id, bound) as
     | { readonly at: number }
     | undefined;
-  const firstKey = connection.statement(`SELECT k FROM log INDEXED BY log_by_key WHERE ns = ? AND k >= ? AND k < ? ORDER BY k ${reverse ? "DESC" : "ASC"} LIMIT 1`);
-  const nextKey = reverse ? firstKey : connection.statement("SELECT k FROM log INDEXED BY log_by_key WHERE ns = ? AND k > ? AND k < ? ORDER BY k LIMIT 1");
-  const newest = connection.statement(
-    `SELECT ${logColumns(values !== false)} FROM log INDEXED BY log_by_key WHERE ns = ?1 AND k = ?2 AND id < ${logId("?1", "?3")} ORDER BY id DESC LIMIT 1`,
-  );
+  const judgedAtMs = Math.max(space.compactedAtMs, newestRow?.at ?? 0);
+  const rowAt = connection.statement(`SELECT ${logColumns(values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
+
+  const liveThen = (head: number): RawLogRow | undefined => {
+    const place = newestBelow(connection, space.id, head, bound);
+    const row = place === undefined ? undefined : (rowAt.get(space.id, place) as RawLogRow | undefined);
+    return row !== undefined && row.op === opCode.put && (row.exp === null || row.exp > judgedAtMs) ? row : undefined;
+  };
+
   return (range, count) => {
     const rows: RawLogRow[] = [];
-    let found = firstKey.get(space.id, range.start, endOf(range)) as { readonly k: string } | undefined;
-    while (found !== undefined && rows.length < count) {
-      const row = newest.get(space.id, found.k, at + 1) as RawLogRow | undefined;
-      if (row !== undefined && row.op === opCode.put && (row.exp === null || row.exp > (judgedAt?.at ?? 0))) rows.push(row);
-      found = (reverse ? nextKey.get(space.id, range.start, found.k) : nextKey.get(space.id, found.k, endOf(range))) as { readonly k: string } | undefined;
+    let rest = range;
+    for (;;) {
+      const heads = readHeads(connection, space.id, rest, { reverse, limit: headsPerRead });
+      for (const { place } of heads) {
+        const row = liveThen(place);
+        if (row !== undefined) rows.push(row);
+        if (rows.length === count) return rows;
+      }
+      const last = heads.at(-1);
+      if (last === undefined || heads.length < headsPerRead) return rows;
+      rest = reverse ? rangeBefore(rest, last.k) : rangeAfter(rest, last.k);
     }
-    return rows;
   };
 }
 
 export function countLive(connection: Connection, namespaceId: number, range: Range, nowMs: number): number {
   const row = connection
     .statement("SELECT count(*) AS n FROM kv WHERE ns = ? AND k >= ? AND k < ? AND (exp IS NULL OR exp > ?)")
-    .get(namespaceId, range.start, endOf(range), nowMs);
+    .get(namespaceId, startOf(range), endOf(range), nowMs);
   return (row as { readonly n: number }).n;
 }

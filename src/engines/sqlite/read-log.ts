@@ -3,11 +3,12 @@ import { limits } from "../../store/limits.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlValue } from "./driver.ts";
-import { logId, revisionOf } from "./log-id.ts";
+import { newestBelow, readHeads } from "./key-chain.ts";
+import { logId, placeIn, placeOf, revisionAt } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, toLogRow } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { endOf } from "./read-entries.ts";
+import { endOf, startOf } from "./range-bounds.ts";
 
 /** Revisions examined by one call: a filter that matches nothing must not hold the event loop for a whole long history. */
 const revisionsPerCall = 20_000;
@@ -27,75 +28,94 @@ export function readLog(connection: Connection, space: NamespaceRow, query: LogQ
   const limit = query.limit ?? limits.logRowsMax;
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
   const end = query.reverse ? after : Math.max(after, last);
-  const span = query.ranges.length === 0 ? undefined : scanSpan(connection, space, query, after, last);
-  if (span === undefined) return { rows: [], through: end, done: true, revision: space.revision };
+  const page = (fetched: readonly RawLogRow[], from: Revision, isWhole: boolean): LogPage => {
+    const { rows, cut } = wholeRevisions(fetched.map(toLogRow), limit);
+    return { rows, through: cut ? (rows.at(-1) as LogRow).revision : isWhole ? end : from, done: isWhole && !cut, revision: space.revision };
+  };
 
-  const fetched = span.byKey
-    ? fetchByKey(connection, space, query, after, last, rowsToFetch(limit))
-    : fetchByRevision(connection, space, query, span.from, span.to, rowsToFetch(limit));
-  const page = wholeRevisions(fetched.map(toLogRow), limit);
-  if (page.cut) return { rows: page.rows, through: (page.rows.at(-1) as LogRow).revision, done: false, revision: space.revision };
-  return { rows: page.rows, through: span.whole ? end : query.reverse ? span.from : span.to, done: span.whole, revision: space.revision };
+  if (last <= after || query.ranges.length === 0) return page([], end, true);
+  const byKey = query.narrow ? fetchByKey(connection, space, query, placeOf(after + 1), placeOf(last + 1), rowsToFetch(limit)) : undefined;
+  if (byKey !== undefined) return page(byKey, end, true);
+  const span = scanSpan(connection, space, query, after, last);
+  if (span === undefined) return page([], end, true);
+  return page(fetchByRevision(connection, space, query, span, rowsToFetch(limit)), query.reverse ? span.from : span.to, span.isWhole);
 }
 
 interface Span {
-  readonly byKey: boolean;
   /** First and last revision to examine. */
   readonly from: Revision;
   readonly to: Revision;
   /** Nothing lies outside of it. */
-  readonly whole: boolean;
+  readonly isWhole: boolean;
 }
 
-function scanSpan(connection: Connection, space: NamespaceRow, query: LogQuery, after: Revision, last: Revision): Span | undefined {
-  if (last <= after) return undefined;
-  if (query.narrow && rowsUnder(connection, space, query.ranges) <= narrowRowsMax) return { byKey: true, from: after + 1, to: last, whole: true };
+function scanSpan(connection: Connection, space: NamespaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Span | undefined {
   // Where compaction has been, most revisions have no rows left: begin at the first that has.
-  const nearest = connection
-    .statement(`SELECT ${revisionOf("id")} AS rev FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT 1`)
-    .get(space.id, after + 1, last + 1) as { readonly rev: Revision } | undefined;
-  if (nearest === undefined) return undefined;
-  const from = query.reverse ? Math.max(after + 1, nearest.rev - revisionsPerCall + 1) : nearest.rev;
-  const to = query.reverse ? nearest.rev : Math.min(last, nearest.rev + revisionsPerCall - 1);
-  return { byKey: false, from, to, whole: query.reverse ? from === after + 1 : to === last };
+  const found = connection
+    .statement(`SELECT ${placeIn("id")} AS place FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id ${reverse ? "DESC" : "ASC"} LIMIT 1`)
+    .get(space.id, placeOf(after + 1), placeOf(last + 1)) as { readonly place: number } | undefined;
+  if (found === undefined) return undefined;
+  const nearest = revisionAt(found.place);
+  const from = reverse ? Math.max(after + 1, nearest - revisionsPerCall + 1) : nearest;
+  const to = reverse ? nearest : Math.min(last, nearest + revisionsPerCall - 1);
+  return { from, to, isWhole: reverse ? from === after + 1 : to === last };
 }
 
-function rowsUnder(connection: Connection, space: NamespaceRow, ranges: readonly Range[]): number {
-  const count = connection.statement("SELECT count(*) AS n FROM (SELECT 1 FROM log INDEXED BY log_by_key WHERE ns = ? AND k >= ? AND k < ? LIMIT ?)");
-  let total = 0;
-  for (const range of ranges) {
-    total += (count.get(space.id, range.start, endOf(range), narrowRowsMax + 1) as { readonly n: number }).n;
-    if (total > narrowRowsMax) break;
-  }
-  return total;
-}
-
-function fetchByRevision(connection: Connection, space: NamespaceRow, query: LogQuery, from: Revision, to: Revision, count: number): RawLogRow[] {
+function fetchByRevision(connection: Connection, space: NamespaceRow, query: LogQuery, { from, to }: Span, count: number): RawLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
   const sql = `SELECT ${logColumns(query.values !== false)} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
-  return connection.statement(sql).all(space.id, from, to + 1, ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
+  return connection.statement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
 }
 
-/** Each range by the key index, then merged; ranges may overlap, rows may not repeat. */
-function fetchByKey(connection: Connection, space: NamespaceRow, query: LogQuery, after: Revision, last: Revision, count: number): RawLogRow[] {
-  const filters = recordedAs(query);
-  const order = query.reverse ? "DESC" : "ASC";
-  // The ids alone are sorted; values are read for the rows that remain.
-  const sql = `SELECT ${logColumns(query.values !== false)} FROM log WHERE id IN (
-      SELECT id FROM log INDEXED BY log_by_key
-      WHERE ns = ?1 AND k >= ?2 AND k < ?3 AND id >= ${logId("?1", "?4")} AND id < ${logId("?1", "?5")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
-      ORDER BY id ${order} LIMIT ?)
-    ORDER BY id ${order}`;
-  const statement = connection.statement(sql);
-  const merged = new Map<string, RawLogRow>();
+interface ChainRow {
+  readonly prev: number | null;
+  readonly kind: string | null;
+  readonly writer: string;
+  readonly agent: string | null;
+}
+
+/**
+ * Along the chains of the asked keys, from `low` to below `high`: places first, rows for those that remain after sorting.
+ * Undefined when that would mean looking at too many rows: going by revision is then the bounded way.
+ */
+function fetchByKey(connection: Connection, space: NamespaceRow, query: LogQuery, low: number, high: number, count: number): RawLogRow[] | undefined {
+  const chainRow = connection.statement(`SELECT prev, kind, writer, agent FROM log WHERE id = ${logId("?1", "?2")}`);
+  // A set: ranges may overlap, rows may not repeat.
+  const places = new Set<number>();
+  let visited = 0;
   for (const range of query.ranges) {
-    const rows = statement.all(space.id, range.start, endOf(range), after + 1, last + 1, ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
-    for (const row of rows) merged.set(`${row.rev}.${row.seq}`, row);
+    const heads = readHeads(connection, space.id, range, { limit: narrowRowsMax });
+    if (heads.length === narrowRowsMax) return undefined;
+    for (const head of heads) {
+      let place = newestBelow(connection, space.id, head.place, high) ?? null;
+      // Newest first, a page of each key is enough.
+      for (let matching = 0; place !== null && place >= low && !(query.reverse && matching === count); ) {
+        visited += 1;
+        if (visited > narrowRowsMax) return undefined;
+        const row = chainRow.get(space.id, place) as ChainRow | undefined;
+        if (row === undefined) break;
+        if (isWanted(row, query)) {
+          places.add(place);
+          matching += 1;
+        }
+        place = row.prev;
+      }
+    }
   }
+  const rowAt = connection.statement(`SELECT ${logColumns(query.values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
   const direction = query.reverse ? -1 : 1;
-  return [...merged.values()].sort((a, b) => direction * (a.rev - b.rev || a.seq - b.seq)).slice(0, count);
+  return [...places]
+    .sort((a, b) => direction * (a - b))
+    .slice(0, count)
+    .map((place) => rowAt.get(space.id, place) as RawLogRow);
+}
+
+function isWanted(row: ChainRow, { recorded }: LogQuery): boolean {
+  if (recorded === undefined) return true;
+  if (row.kind === null || (recorded.kinds !== undefined && !recorded.kinds.includes(row.kind))) return false;
+  return recorded.writer === undefined || row.writer === recorded.writer || row.agent === recorded.writer;
 }
 
 /** No condition when everything is asked for; many ranges as a balanced tree, because SQLite bounds how deep an expression may nest. */
@@ -106,7 +126,7 @@ function inRanges(ranges: readonly Range[]): Condition[] {
     const middle = (from + to) >>> 1;
     return `(${either(from, middle)} OR ${either(middle, to)})`;
   };
-  return [{ sql: either(0, ranges.length), values: ranges.flatMap((range) => [range.start, endOf(range)]) }];
+  return [{ sql: either(0, ranges.length), values: ranges.flatMap((range) => [startOf(range), endOf(range)]) }];
 }
 
 function recordedAs({ recorded }: LogQuery): Condition[] {

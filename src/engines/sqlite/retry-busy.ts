@@ -19,9 +19,11 @@ export async function retryBusy<T>(attempt: () => T, waitMaxMs = patienceMs): Pr
   }
 }
 
-/** 0.1 to 2 ms. Timers count whole milliseconds, so the shorter waits are spent in turns of the event loop. */
-async function pause(): Promise<void> {
-  const untilMs = performance.now() + 0.1 + Math.random() * 1.9;
-  if (untilMs - performance.now() > 1) await new Promise<void>((resolve) => void setTimeout(resolve, 1));
-  while (performance.now() < untilMs) await new Promise<void>((resolve) => void setImmediate(resolve));
+/** Up to 2 ms, now and then only a turn of the event loop. Timers, not spinning: whoever holds the lock may need this very core to finish. */
+function pause(): Promise<void> {
+  const chance = Math.random();
+  return new Promise((resolve) => {
+    if (chance < 0.2) setImmediate(resolve);
+    else setTimeout(resolve, chance < 0.6 ? 1 : 2);
+  });
 }

@@ -8,27 +8,27 @@ export const applicationId = 0x48465354;
 /**
  * Step n brings a store from schema n to n + 1, inside one transaction. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it.
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see log-id.ts);
+ * `tombstone` remembers the last version of what is gone. `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
  * `v` stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
  */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE namespace (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    revision INTEGER NOT NULL, compacted INTEGER NOT NULL, clock_ms INTEGER NOT NULL, version_floor INTEGER NOT NULL, tombstones INTEGER NOT NULL
+    revision INTEGER NOT NULL, compacted INTEGER NOT NULL, compacted_at INTEGER NOT NULL, clock_ms INTEGER NOT NULL, version_floor INTEGER NOT NULL, tombstones INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE log (
-    id INTEGER PRIMARY KEY, ns INTEGER NOT NULL, k TEXT NOT NULL, op INTEGER NOT NULL, ver INTEGER NOT NULL, exp INTEGER, created INTEGER NOT NULL, at INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY, k TEXT NOT NULL, op INTEGER NOT NULL, ver INTEGER NOT NULL, exp INTEGER, created INTEGER NOT NULL, at INTEGER NOT NULL, prev INTEGER, jump INTEGER,
     writer TEXT NOT NULL, agent TEXT, kind TEXT, act TEXT, subject TEXT, lapse TEXT, v TEXT
   ) STRICT;
-  CREATE INDEX log_by_key ON log (ns, k);
   CREATE TABLE kv (
-    ns INTEGER NOT NULL, k TEXT NOT NULL, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER, log_id INTEGER NOT NULL,
+    ns INTEGER NOT NULL, k TEXT NOT NULL, place INTEGER NOT NULL, anchor INTEGER, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER,
     PRIMARY KEY (ns, k)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX kv_by_expiry ON kv (ns, exp) WHERE exp IS NOT NULL;
-  CREATE TABLE tombstone (ns INTEGER NOT NULL, k TEXT NOT NULL, ver INTEGER NOT NULL, log_id INTEGER NOT NULL, PRIMARY KEY (ns, k)) STRICT, WITHOUT ROWID;
-  CREATE INDEX tombstone_by_age ON tombstone (ns, log_id);
+  CREATE TABLE tombstone (ns INTEGER NOT NULL, k TEXT NOT NULL, place INTEGER NOT NULL, anchor INTEGER, ver INTEGER NOT NULL, PRIMARY KEY (ns, k)) STRICT, WITHOUT ROWID;
+  CREATE INDEX tombstone_by_age ON tombstone (ns, place);
   CREATE TABLE request (
     ns INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, kept_until INTEGER NOT NULL, outcome TEXT NOT NULL,
     PRIMARY KEY (ns, key)

@@ -13,8 +13,9 @@ import { Batch, BatchStatements, readStoredRequest } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
 import type { DriverName, SqliteDriver } from "./driver.ts";
-import { loadSqliteDriver } from "./driver.ts";
-import { engineNowMs, ensureNamespace, readNamespace } from "./namespace-row.ts";
+import { loadSqliteDriver, requireSafe } from "./driver.ts";
+import { NamespaceClock } from "./namespace-clock.ts";
+import { ensureNamespace, readNamespace } from "./namespace-row.ts";
 import { countLive, readEntries } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
@@ -22,7 +23,7 @@ import { retryBusy } from "./retry-busy.ts";
 import { readPragma } from "./schema.ts";
 import { isBusy, isIoError, isSuspect, translateSqliteError } from "./sqlite-errors.ts";
 import type { FileSystemType } from "./store-file.ts";
-import { holdStoreFile, prepareStoreFile } from "./store-file.ts";
+import { prepareStoreFile, rememberOpened } from "./store-file.ts";
 
 /** How far the store's clock may be ahead of the host's before health says so. */
 const clockAheadMaxMs = 5_000;
@@ -30,7 +31,8 @@ const clockAheadMaxMs = 5_000;
 export interface SqliteEngineOptions {
   readonly path: string;
   readonly clock?: Clock;
-  readonly driver?: DriverName | "auto";
+  /** By name, or one that is ready to use. */
+  readonly driver?: DriverName | "auto" | SqliteDriver;
   readonly log?: Log;
   /** Asks what kind of file system a folder is on. */
   readonly fileSystemType?: FileSystemType;
@@ -45,7 +47,7 @@ interface Open {
 
 /** Opens the store, making it first where there is none. Safe for any number of processes at once. */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
-  const driver = await loadSqliteDriver(options.driver);
+  const driver = typeof options.driver === "object" ? requireSafe(options.driver) : await loadSqliteDriver(options.driver);
   const path = prepareStoreFile(options.path, options.fileSystemType);
   const engine = new SqliteEngine(driver, path, options);
   // The whole open is tried again: with many processes on a new file, every step of it can meet a lock.
@@ -57,11 +59,11 @@ class SqliteEngine implements Engine {
   readonly name = "sqlite";
   readonly #driver: SqliteDriver;
   readonly #path: string;
-  readonly #clock: Clock;
+  readonly #host: Clock;
+  readonly #clock: NamespaceClock;
   readonly #log: Log;
   readonly #migrations: readonly string[] | undefined;
   readonly #bell: Bell;
-  readonly #release: () => void;
   #open: Open | undefined;
   /** The disk failed: what is opened next has to prove itself first. */
   #mustVerify = false;
@@ -71,11 +73,12 @@ class SqliteEngine implements Engine {
   constructor(driver: SqliteDriver, path: string, { clock = systemClock, log = silentLog, migrations }: SqliteEngineOptions) {
     this.#driver = driver;
     this.#path = path;
-    this.#clock = clock;
+    this.#host = clock;
+    this.#clock = new NamespaceClock(clock);
     this.#log = log;
     this.#migrations = migrations;
     this.#bell = new Bell(`${path}-bell`, () => this.#hasChangedElsewhere(), log);
-    this.#release = holdStoreFile(path);
+    rememberOpened(path);
   }
 
   async ready(): Promise<void> {
@@ -90,7 +93,7 @@ class SqliteEngine implements Engine {
   read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
     return this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
-      return readEntries(connection, space, engineNowMs(this.#clock, space), ranges, options);
+      return readEntries(connection, space, this.#clock.nowMs(namespace, space), ranges, options);
     });
   }
 
@@ -109,7 +112,7 @@ class SqliteEngine implements Engine {
   readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
     return this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
-      return readStoredRequest(connection, space.id, key, engineNowMs(this.#clock, space));
+      return readStoredRequest(connection, space.id, key, this.#clock.nowMs(namespace, space));
     });
   }
 
@@ -120,7 +123,7 @@ class SqliteEngine implements Engine {
   count(namespace: string, range: Range): Promise<number> {
     return this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
-      return countLive(connection, space.id, range, engineNowMs(this.#clock, space));
+      return countLive(connection, space.id, range, this.#clock.nowMs(namespace, space));
     });
   }
 
@@ -132,7 +135,7 @@ class SqliteEngine implements Engine {
     // Most sweeps find nothing: look before asking for the write lock.
     const isNeeded = await this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
-      const nowMs = engineNowMs(this.#clock, space);
+      const nowMs = this.#clock.nowMs(namespace, space);
       return expiredKeys(connection, space, nowMs, 1).length > 0 || hasOldRequests(connection, space, nowMs);
     });
     if (!isNeeded) return 0;
@@ -140,7 +143,7 @@ class SqliteEngine implements Engine {
       connection.writing(() => {
         const space = ensureNamespace(connection, namespace);
         const batch = new Batch(connection, statements, this.#clock, namespace);
-        const result = sweepSlice(connection, batch, space, engineNowMs(this.#clock, space), limit);
+        const result = sweepSlice(connection, batch, space, this.#clock.nowMs(namespace, space), limit);
         batch.finish();
         return { keep: true, result };
       }),
@@ -150,10 +153,16 @@ class SqliteEngine implements Engine {
   }
 
   async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<number> {
-    const isNeeded = await this.#reading((connection) => hasSomethingToCompact(connection, readNamespace(connection, namespace), policy, this.#clock));
+    const isNeeded = await this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      return hasSomethingToCompact(connection, space, policy, this.#clock.nowMs(namespace, space));
+    });
     if (!isNeeded) return 0;
     return this.#perform(({ connection }) =>
-      connection.writing(() => ({ keep: true, result: compactSlice(connection, ensureNamespace(connection, namespace), policy, this.#clock, limit) })),
+      connection.writing(() => {
+        const space = ensureNamespace(connection, namespace);
+        return { keep: true, result: compactSlice(connection, space, policy, this.#clock.nowMs(namespace, space), limit) };
+      }),
     );
   }
 
@@ -178,7 +187,7 @@ class SqliteEngine implements Engine {
     });
     const file = statSync(this.#path, { throwIfNoEntry: false });
     const warnings: string[] = [];
-    const aheadMs = space.clockMs - this.#clock.nowMs();
+    const aheadMs = this.#clock.aheadMs(namespace, space);
     if (aheadMs > clockAheadMaxMs)
       warnings.push(
         `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
@@ -204,7 +213,7 @@ class SqliteEngine implements Engine {
   }
 
   backup(label: string): Promise<string> {
-    return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#clock.nowMs()));
+    return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#host.nowMs()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -212,7 +221,6 @@ class SqliteEngine implements Engine {
     this.#closed = true;
     this.#bell.close();
     this.#close();
-    this.#release();
   }
 
   #reading<T>(work: (connection: Connection) => T): Promise<T> {
@@ -237,7 +245,7 @@ class SqliteEngine implements Engine {
     const connection = openConnection({
       driver: this.#driver,
       path: this.#path,
-      backUp: (database, label) => void writeBackup(database, this.#path, label, this.#clock.nowMs()),
+      backUp: (database, label) => void writeBackup(database, this.#path, label, this.#host.nowMs()),
       migrations: this.#migrations,
     });
     try {

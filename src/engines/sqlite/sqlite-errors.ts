@@ -8,10 +8,24 @@ const shmSize = 4874;
 
 const isFull = (error: unknown): boolean => primaryCode(error) === primary.full || (error as { readonly errcode?: unknown } | null)?.errcode === shmSize;
 
-const primaryCode = (error: unknown): number | undefined => {
-  const code = (error as { readonly errcode?: unknown } | null)?.errcode;
-  return typeof code === "number" ? code & 0xff : undefined;
-};
+/** SQLite's own fixed words for these codes. The packaged driver leaves the number out when reading many rows fails, and gives only the words. */
+const codeOfWords: ReadonlyMap<string, number> = new Map([
+  ["database is locked", primary.busy],
+  ["database table is locked", primary.locked],
+  ["attempt to write a readonly database", primary.readonly],
+  ["disk I/O error", primary.ioerr],
+  ["database disk image is malformed", primary.corrupt],
+  ["database or disk is full", primary.full],
+  ["unable to open database file", primary.cantopen],
+  ["locking protocol", primary.protocol],
+  ["file is not a database", primary.notadb],
+]);
+
+function primaryCode(error: unknown): number | undefined {
+  const { code, errcode, message } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown; readonly message?: unknown };
+  if (typeof errcode === "number") return errcode & 0xff;
+  return code === "ERR_SQLITE_ERROR" ? codeOfWords.get(String(message)) : undefined;
+}
 
 /** Someone else has the file for a moment. SQLITE_PROTOCOL is what many simultaneous openers of a WAL file can meet. */
 export function isBusy(error: unknown): boolean {

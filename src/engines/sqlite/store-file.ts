@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, realpathSync, statfsSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, realpathSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { applicationId } from "./schema.ts";
@@ -37,9 +37,12 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
     if (!isNew && statSync(absolute).isDirectory())
       throw new HoldfastError("store_unsupported", "The store's path is a folder.", { hint: "Name a file, for example sqlite:FOLDER/holdfast.db" });
     requireLocal(isNew ? folder : dirname(realpathSync(absolute)), fileSystemType);
-    if (isNew) createPrivate(absolute);
+    if (isNew) {
+      syncFolders(folder);
+      createPrivate(absolute);
+    }
     const real = realpathSync(absolute);
-    if (!openHere.has(real)) requireOurHeader(real);
+    if (!openedHere.has(real)) requireOurHeader(real);
     return real;
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
@@ -52,25 +55,40 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
 }
 
 /**
- * Files that this process has open through SQLite. Closing any other descriptor of such a file would drop SQLite's locks on it
+ * Files that this process has opened through SQLite. Closing any other descriptor of such a file would drop SQLite's locks on it
  * (POSIX locks belong to the process, not to the descriptor), and another process could then take the file for abandoned.
+ * Never forgotten: one of the drivers lets go of a closed file only when its statements are collected as garbage.
  */
-const openHere = new Map<string, number>();
+const openedHere = new Set<string>();
 
-/** Remembers that SQLite has the file open here; returns the way to forget it. */
-export function holdStoreFile(path: string): () => void {
-  openHere.set(path, (openHere.get(path) ?? 0) + 1);
-  return () => {
-    const left = (openHere.get(path) ?? 1) - 1;
-    if (left > 0) openHere.set(path, left);
-    else openHere.delete(path);
-  };
-}
+/** To be called before SQLite opens the file. */
+export const rememberOpened = (path: string): void => void openedHere.add(path);
 
 /** Created before SQLite sees it: the files SQLite adds beside it take over its mode. The umask must neither widen nor narrow it. */
 export function createPrivate(path: string): void {
   closeSync(openSync(path, "a", 0o600));
   chmodSync(path, 0o600);
+}
+
+/**
+ * Makes the names that lead to a new store durable, before it can be found: SQLite syncs the folder of its file, not the folders above,
+ * and one of those, just made, could be gone after a loss of power with everything in it. Which of them are new is not asked: another process may have made them.
+ */
+function syncFolders(folder: string): void {
+  for (let at = folder; at !== dirname(at); at = dirname(at)) syncFolder(dirname(at));
+}
+
+function syncFolder(path: string): void {
+  try {
+    const descriptor = openSync(path, "r");
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    // Not ours to read, or a platform without the notion: then we have not made a folder in it, or cannot do more.
+  }
 }
 
 function requireLocal(folder: string, fileSystemType: FileSystemType): void {

@@ -41,7 +41,8 @@ export function parseArgv(args: readonly string[], specs: readonly FlagSpec[], {
       flags[spec.name] = on;
       continue;
     }
-    const value = inline ?? args[(i += 1)];
+    if (inline === undefined) i += 1;
+    const value = inline ?? args[i];
     if (value === undefined) throw invalidInput(`--${name}`, `needs a value: --${name} ${spec.takes}`);
     if (spec.repeats) flags[spec.name] = [...((flags[spec.name] as readonly string[] | undefined) ?? []), value];
     else if (Object.hasOwn(flags, spec.name)) throw invalidInput(`--${name}`, "may be given once");

@@ -16,7 +16,7 @@ export interface CliConfig {
 export interface CliRuntime extends AsyncDisposable {
   readonly config: CliConfig;
   readonly log: Log;
-  readonly context: ToolBase;
+  readonly base: ToolBase;
 }
 
 export interface Output {
@@ -30,7 +30,8 @@ export interface CliHost {
   readonly version: string;
   /** Flags that every command takes. */
   readonly flags: readonly DocumentedFlag[];
-  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean };
+  readonly stdin: () => AsyncIterable<Uint8Array | string>;
+  readonly stdinIsTerminal: boolean;
   readonly stdout: Output;
   readonly stderr: Output;
   open(flags: Readonly<Record<string, FlagValue>>): Promise<CliRuntime>;
@@ -49,7 +50,7 @@ export interface Invocation {
   readonly host: CliHost;
   readonly flags: Readonly<Record<string, FlagValue>>;
   readonly words: readonly string[];
-  /** What stood after `--`. */
+  /** What stood after `--`, for a command that takes it. */
   readonly rest?: readonly string[];
   readonly json: boolean;
 }
@@ -57,6 +58,8 @@ export interface Invocation {
 /** One command; help, completion and docs/cli.md are made from these values. */
 export interface Command {
   readonly path: readonly string[];
+  /** Another way to write the path, in one word: a tool's own name. */
+  readonly alias?: string;
   readonly summary: string;
   /** Shown below the summary in help. */
   readonly details?: string;
@@ -65,6 +68,8 @@ export interface Command {
   readonly operandMeanings?: readonly { readonly name: string; readonly meaning: string }[];
   readonly flags: readonly DocumentedFlag[];
   readonly examples: readonly string[];
+  /** What follows `--` is for somebody else; otherwise those are words like any other. */
+  readonly takesRest?: boolean;
   run(invocation: Invocation): Promise<number>;
 }
 

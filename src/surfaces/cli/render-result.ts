@@ -1,4 +1,5 @@
-import { alignedPairs, bold, formatTime, safeText, type TextStyle, table } from "./terminal-text.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { alignedPairs, bold, formatTime, safeText, table } from "./terminal-text.ts";
 
 type Structured = Readonly<Record<string, unknown>>;
 
@@ -7,7 +8,8 @@ export function renderResult(result: Structured, style: TextStyle): string {
   const pairs: [string, string][] = [];
   const lists: [string, readonly unknown[]][] = [];
   for (const [name, value] of Object.entries(result)) {
-    if (value === undefined || (name === "cursor" && value === null)) continue;
+    // An absent fact is not worth a line, except where "none" is the answer.
+    if (value === undefined || (value === null && name !== "value" && name !== "expires_at")) continue;
     // A plain list of names beside the full entries says nothing new.
     if (name === "keys" && Array.isArray(result.entries)) continue;
     if (Array.isArray(value)) lists.push([name, value]);
@@ -60,4 +62,5 @@ const answerKeys = ["ok", "found", "acquired", "released", "renewed", "claimed",
 const refusedStatuses: readonly unknown[] = ["conflict", "not_found", "error"];
 
 /** An expected outcome that is a "no": not found, held, conflict, nothing to claim. Scripts see it in the exit code. */
-export const isNegative = (result: Structured): boolean => answerKeys.some((key) => result[key] === false) || (result.run_id === undefined && refusedStatuses.includes(result.status));
+export const isNegative = (result: Structured): boolean =>
+  answerKeys.some((key) => result[key] === false) || (result.run_id === undefined && refusedStatuses.includes(result.status));

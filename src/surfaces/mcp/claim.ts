@@ -1,5 +1,6 @@
-import { isPlainObject, type Params } from "./json-rpc.ts";
 import { statelessVersion } from "./greeting.ts";
+import type { Params } from "./json-rpc.ts";
+import { isPlainObject } from "./json-rpc.ts";
 
 /**
  * What a message's `_meta` says about the protocol era:
@@ -24,32 +25,35 @@ export function claimOf(params: Params | undefined): Claim {
   return (client === undefined || isPlainImplementation(client)) && isPlainCapabilities(meta[key.capabilities]) ? "plain" : "other";
 }
 
-/** Strings only: icons have a structure of their own and go to the SDK. */
+/** Icons have a structure of their own and go to the SDK. */
 export function isPlainImplementation(value: unknown): boolean {
-  if (!isPlainObject(value) || typeof value.name !== "string" || typeof value.version !== "string") return false;
-  for (const member in value) if (typeof value[member] !== "string") return false;
-  return true;
+  if (!isPlainObject(value) || typeof value.name !== "string" || typeof value.version !== "string" || value.icons !== undefined) return false;
+  return isAbsentOrText(value.title) && isAbsentOrText(value.websiteUrl) && isAbsentOrText(value.description);
 }
 
-/** Two levels of objects, flags among the leaves, as every client known sends them. */
+/** The capabilities that have a structure; of others nothing is expected. */
+const capabilityShapes: Readonly<Record<string, (capability: Record<string, unknown>) => boolean>> = {
+  experimental: (named) => Object.values(named).every(isPlainObject),
+  extensions: () => true,
+  sampling: ({ context, tools }) => isAbsentOrObject(context) && isAbsentOrObject(tools),
+  elicitation: ({ form, url }) => isAbsentOrObject(form) && isAbsentOrFlag(form?.applyDefaults) && isAbsentOrObject(url),
+  roots: ({ listChanged }) => isAbsentOrFlag(listChanged),
+  // Deeply structured and used by nobody here: the SDK may look at it.
+  tasks: () => false,
+};
+
 export function isPlainCapabilities(value: unknown): boolean {
   if (!isPlainObject(value)) return false;
-  for (const name in value) {
+  for (const name in capabilityShapes) {
     const capability = value[name];
-    if (!isPlainObject(capability)) return false;
-    for (const member in capability) {
-      const leaf = capability[member];
-      if (name === "roots" ? typeof leaf !== "boolean" : !isEmptyObject(leaf)) return false;
-    }
+    if (capability !== undefined && !(isPlainObject(capability) && capabilityShapes[name]?.(capability))) return false;
   }
   return true;
 }
 
-function isEmptyObject(value: unknown): boolean {
-  if (!isPlainObject(value)) return false;
-  for (const _ in value) return false;
-  return true;
-}
+const isAbsentOrObject = (value: unknown): value is Record<string, unknown> | undefined => value === undefined || isPlainObject(value);
+const isAbsentOrText = (value: unknown): boolean => value === undefined || typeof value === "string";
+const isAbsentOrFlag = (value: unknown): boolean => value === undefined || typeof value === "boolean";
 
 /** The envelope of a message, to open a connection with. */
 export const envelopeOf = (params: Params | undefined): Record<string, unknown> => {

@@ -1,8 +1,12 @@
 import { randomHex } from "../../kernel/ids.ts";
-import { type Claim, claimOf, envelopeOf, isPlainCapabilities, isPlainImplementation } from "./claim.ts";
-import { type Greeting, handshakeVersions, statelessVersion, staticCacheHint } from "./greeting.ts";
-import { errorLine, isNotification, isPlainObject, isRequest, isRequestId, type Message, type Params, type Request, type RequestId, rpcErrors } from "./json-rpc.ts";
-import { requestKeyMember, type ToolCalls, unknownToolMessage } from "./tool-calls.ts";
+import type { Claim } from "./claim.ts";
+import { claimOf, envelopeOf, isPlainCapabilities, isPlainImplementation } from "./claim.ts";
+import type { Greeting } from "./greeting.ts";
+import { handshakeVersions, statelessVersion, staticCacheHint } from "./greeting.ts";
+import type { Message, Params, Request, RequestId } from "./json-rpc.ts";
+import { errorLine, isNotification, isPlainObject, isRequest, isRequestId, rpcErrors } from "./json-rpc.ts";
+import type { ToolCalls } from "./tool-calls.ts";
+import { requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
 /** "sdk": something only the SDK may judge opened the connection, so it gets everything. */
 type Era = "handshake" | "stateless" | "sdk";
@@ -86,7 +90,11 @@ export class DirectRoad {
       this.#opening = { ...message, id: secretId() };
       return true;
     }
-    if (isRequest(message) && message.method === "server/discover") return this.#serveStateless(message);
+    if (isRequest(message) && message.method === "server/discover") {
+      // The SDK, once started, must know of every opening; here it would not.
+      if (!this.#serveStateless(message)) this.#era = "sdk";
+      return this.#era === undefined;
+    }
     this.#era = "stateless";
     if (!isRequest(message) || !this.#serveStateless(message)) return false;
     // The era has no ping: the SDK refuses it, but has learnt the era.

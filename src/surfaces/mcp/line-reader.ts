@@ -55,7 +55,10 @@ export class LineReader {
 
   #keep(part: Buffer): void {
     if (this.#skipping) return;
-    if (this.#pendingBytes + part.length > this.#bytesMax) return this.#drop();
+    if (this.#pendingBytes + part.length > this.#bytesMax) {
+      this.#drop();
+      return;
+    }
     this.#pending.push(part);
     this.#pendingBytes += part.length;
   }

@@ -4,14 +4,14 @@ import type { Writable } from "node:stream";
 const congestedAt = 4_194_304;
 
 /**
- * Writes lines to a stream, all lines of one turn of the event loop in one write.
+ * Writes lines to a stream, in one write all lines that one burst of work brings.
  * A reader that went away (EPIPE) is told once through `onGone` and is never a crash.
  */
 export class LineWriter {
   readonly #stream: Writable;
   readonly #onGone: (error: Error) => void;
   #lines: string[] = [];
-  #scheduled: NodeJS.Immediate | undefined;
+  #scheduled = false;
   #gone = false;
 
   constructor(stream: Writable, onGone: (error: Error) => void) {
@@ -25,7 +25,11 @@ export class LineWriter {
   write(line: string): void {
     if (this.#gone) return;
     this.#lines.push(line);
-    this.#scheduled ??= setImmediate(() => this.#flush());
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // Runs when every promise settled by now has been followed to its end (a whole batch of commits is answered together),
+    // but before the event loop turns: a single caller does not wait for the batching.
+    process.nextTick(() => this.#flush());
   }
 
   get congested(): boolean {
@@ -48,8 +52,7 @@ export class LineWriter {
   }
 
   #flush(): void {
-    clearImmediate(this.#scheduled);
-    this.#scheduled = undefined;
+    this.#scheduled = false;
     if (this.#lines.length === 0 || this.#gone) return;
     const text = `${this.#lines.join("\n")}\n`;
     this.#lines = [];

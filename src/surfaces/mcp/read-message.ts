@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { isPlainObject, isRequestId, type Message, type RequestId, rpcErrors } from "./json-rpc.ts";
+import type { Message, RequestId } from "./json-rpc.ts";
+import { isPlainObject, isRequestId, rpcErrors } from "./json-rpc.ts";
 
 export const messageLimits = {
   bytesMax: 8_388_608,
@@ -9,9 +10,7 @@ export const messageLimits = {
   depthMax: 128,
 } as const;
 
-export type ReadResult =
-  | { readonly ok: true; readonly message: Message }
-  | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
+export type ReadResult = { readonly ok: true; readonly message: Message } | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
 
 /** One line as a JSON-RPC message, or why it is none. Never throws. */
 export function readMessage(line: Buffer): ReadResult {
@@ -27,7 +26,11 @@ export function readMessage(line: Buffer): ReadResult {
   if (!isPlainObject(value)) return refuse(null, rpcErrors.invalidRequest, "A message must be a JSON object.");
   const id = isRequestId(value.id) ? value.id : null;
   if (line.length > messageLimits.bytesMax)
-    return refuse(id, rpcErrors.invalidRequest, `A message may have ${messageLimits.bytesMax} bytes; this one has ${line.length}. Store large data elsewhere and keep a reference.`);
+    return refuse(
+      id,
+      rpcErrors.invalidRequest,
+      `A message may have ${messageLimits.bytesMax} bytes; this one has ${line.length}. Store large data elsewhere and keep a reference.`,
+    );
   if (nestedDeeperThan(line, messageLimits.depthMax)) return refuse(id, rpcErrors.invalidRequest, `A message may be nested ${messageLimits.depthMax} deep.`);
   const problem = shapeProblem(value);
   return problem === undefined ? { ok: true, message: value as unknown as Message } : refuse(id, rpcErrors.invalidRequest, problem);

@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { describeTool } from "../../tools/describe-tool.ts";
-import { runTool, type ToolBase, type ToolCall, type ToolOutcome } from "../../tools/run-tool.ts";
+import type { ToolBase, ToolCall, ToolOutcome } from "../../tools/run-tool.ts";
+import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 export const requestKeyMember = "holdfast/request-key";
@@ -44,8 +45,10 @@ export class ToolCalls {
 
   /** The tool must exist: ask `has` first. Never rejects. */
   async call(name: string, args: unknown, requestKey: unknown, call: ToolCall): Promise<ToolAnswer> {
-    if (this.#inFlight >= callsInFlightMax) return failed(new HoldfastError("unavailable", `${callsInFlightMax} calls are already in flight on this connection.`, { hint: "Wait for answers before calling again." }));
-    if (requestKey !== undefined && typeof requestKey !== "string") return failed(new HoldfastError("invalid_input", `_meta["${requestKeyMember}"]: must be a string`, { details: { field: requestKeyMember } }));
+    if (this.#inFlight >= callsInFlightMax)
+      return failed(new HoldfastError("unavailable", `${callsInFlightMax} calls are already in flight on this connection.`, { hint: "Wait for answers before calling again." }));
+    if (requestKey !== undefined && typeof requestKey !== "string")
+      return failed(new HoldfastError("invalid_input", `_meta["${requestKeyMember}"]: must be a string`, { details: { field: requestKeyMember } }));
     this.#inFlight += 1;
     try {
       return answerOf(await runTool(this.#byName.get(name) as Tool, args, this.#base, requestKey === undefined ? call : withKey(call, requestKey), this.#log));

@@ -1,0 +1,100 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { listState, readState, setState } from "../src/domain/state/state.ts";
+import { claimNextRun } from "../src/domain/workflows/claims.ts";
+import { giveBackRun } from "../src/domain/workflows/workflows.ts";
+import { openEngine } from "../src/engines/open-store.ts";
+import { systemClock } from "../src/kernel/clock.ts";
+import { openNamespaceStore } from "../src/store/namespace-store.ts";
+import type { Scope } from "../src/store/transact.ts";
+import type { Filling } from "./fill-store.ts";
+import { filledKey, fillStore } from "./fill-store.ts";
+import type { Figure } from "./report.ts";
+import { against } from "./report.ts";
+import { measureAgainst } from "./rounds.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+const rounds = 9;
+const sliceMs = 300;
+const pageEntries = 100;
+const budget = { atMost: 1.5 };
+
+/** As good as empty, but with something to read, list and claim. */
+const small: Filling = { entries: 1_000, logRows: 1_000, runs: 50 };
+/** A run in line is three entries. */
+const entriesPerRun = 3;
+const runsInLine = 50_000;
+
+interface Filled extends AsyncDisposable {
+  readonly scope: Scope;
+  readonly filling: Filling;
+}
+
+/** What an operation costs in a large store, against the same operation in a store that is as good as empty, taken in turns. */
+export async function measureGrowth({ folder, progress }: Surroundings, { entries, logRows }: { readonly entries: number; readonly logRows: number }): Promise<Figure[]> {
+  await using few = await openFilled(join(folder, "small.db"), small, progress);
+  const path = join(folder, "large.db");
+  await using many = await openFilled(path, { entries: entries - entriesPerRun * runsInLine, logRows: logRows - entriesPerRun * runsInLine, runs: runsInLine }, progress);
+  progress(`the large store has ${Math.round(statSync(path).size / 1_048_576)} MiB`);
+  const figures: Figure[] = [];
+  for (const [what, cost] of Object.entries(costs)) {
+    const { large } = await measureAgainst(
+      () => cost(few),
+      { large: () => cost(many) },
+      rounds,
+      (round) => progress(`${what}: round ${round} of ${rounds}`),
+    );
+    figures.push(against(`${what}, ${entries.toLocaleString("en-US")} entries, log ${logRows.toLocaleString("en-US")}`, "µs", "as good as empty", large, budget));
+  }
+  return figures;
+}
+
+/** Microseconds per operation. */
+const costs: Readonly<Record<string, (filled: Filled) => Promise<number>>> = {
+  "commit, one at a time": (filled) => costOf(1, (n) => setAgain(filled, n)),
+  "commit, 64 in flight": (filled) => costOf(64, (n) => setAgain(filled, n)),
+  "commit of a new key, 64 in flight": (filled) => costOf(64, (n) => setState(filled.scope, { key: `new/${anyOf(4_294_967_296)}-${n}`, value: { n } })),
+  "read of a key": ({ scope, filling }) =>
+    costOf(1, async () => {
+      if ((await readState(scope, filledKey(anyOf(filling.entries)))) === undefined) throw new Error("A key that was written is not there.");
+    }),
+  [`list page of ${pageEntries} keys`]: ({ scope, filling }) =>
+    costOf(1, () => listState(scope, { prefix: "project-", after: filledKey(anyOf(filling.entries)), limit: pageEntries, values: false })),
+  "claim of the next run": claimCost,
+};
+
+const setAgain = ({ scope, filling }: Filled, n: number) => setState(scope, { key: filledKey(anyOf(filling.entries)), value: { n, text: "The same note, a little later." } });
+
+const anyOf = (count: number): number => Math.floor(Math.random() * count);
+
+async function costOf(inFlight: number, operation: (n: number) => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  let count = 0;
+  const worker = async (): Promise<void> => {
+    while (performance.now() - startedMs < sliceMs) await operation(count++);
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return ((performance.now() - startedMs) * 1_000) / count;
+}
+
+/** Every claimed run is given back, outside the time taken, so that the line stays as long as it was. */
+async function claimCost({ scope }: Filled): Promise<number> {
+  const startedMs = performance.now();
+  let claimingMs = 0;
+  let count = 0;
+  for (; performance.now() - startedMs < 2 * sliceMs; count += 1) {
+    const beforeMs = performance.now();
+    const claim = await claimNextRun(scope, { tags: [], agentId: "worker", ttlMs: 60_000 });
+    claimingMs += performance.now() - beforeMs;
+    if (!claim.ok) throw new Error("There was a run to claim, and none was given.");
+    await giveBackRun(scope, { runId: claim.runId, agentId: "worker" });
+  }
+  return (claimingMs * 1_000) / count;
+}
+
+async function openFilled(path: string, filling: Filling, progress: (text: string) => void): Promise<Filled> {
+  const engine = await openEngine(`sqlite:${path}`);
+  const scope: Scope = { store: openNamespaceStore(engine, "bench", systemClock), clock: systemClock, writer: "bench" };
+  await fillStore(engine, scope, filling, progress);
+  return { scope, filling, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
+}

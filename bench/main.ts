@@ -1,0 +1,95 @@
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { measureDurable } from "./durable.ts";
+import { measureFlatMemory } from "./flat-memory.ts";
+import { measureGrowth } from "./growth.ts";
+import type { Figure } from "./report.ts";
+import { isKept, renderTable, toJson } from "./report.ts";
+import { measureResume } from "./resume-run.ts";
+import { measureColdStart, measureIdleMemory } from "./start-up.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { openSurroundings } from "./surroundings.ts";
+import { measureThroughput } from "./throughput.ts";
+import { measureTokens } from "./tokens.ts";
+
+type Measurement = (surroundings: Surroundings) => Promise<readonly Figure[]>;
+
+const help = `npm run bench -- [--growth] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
+
+Measures the product in src/ and prints each figure beside its floor, taken in the same run, and its budget.
+
+  --growth          what operations cost in a large store, and memory over many calls, instead of the budgets
+  --entries COUNT   growth: entries of the large store (default 1,000,000)
+  --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
+  --calls COUNT     growth: calls over which memory is watched (default 400,000)
+  --only NAME,…     only these: durable, throughput, cold-start, idle-memory, resume, tokens; growth: store, memory
+  --json            the figures as JSON
+  --strict          exit with 1 when a budget is broken
+  --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
+  --dir FOLDER      where stores are made and removed again; its disk is the one measured (default build/bench)
+`;
+
+const { values: flags } = parseArgs({
+  options: {
+    growth: { type: "boolean" },
+    entries: { type: "string", default: "1000000" },
+    "log-rows": { type: "string", default: "2000000" },
+    calls: { type: "string", default: "400000" },
+    only: { type: "string" },
+    json: { type: "boolean" },
+    strict: { type: "boolean" },
+    dir: { type: "string" },
+    server: { type: "string" },
+    help: { type: "boolean" },
+  },
+});
+
+const budgets: Readonly<Record<string, Measurement>> = {
+  durable: measureDurable,
+  throughput: measureThroughput,
+  "cold-start": measureColdStart,
+  "idle-memory": measureIdleMemory,
+  resume: measureResume,
+  tokens: measureTokens,
+};
+const growth: Readonly<Record<string, Measurement>> = {
+  store: (surroundings) => measureGrowth(surroundings, { entries: countOf("entries"), logRows: countOf("log-rows") }),
+  memory: (surroundings) => measureFlatMemory(surroundings, { calls: countOf("calls") }),
+};
+
+if (flags.help === true) process.stdout.write(help);
+else await run(flags.growth === true ? growth : budgets);
+
+async function run(measurements: Readonly<Record<string, Measurement>>): Promise<void> {
+  const names = flags.only?.split(",") ?? Object.keys(measurements);
+  const wanted = names.map((name) => {
+    const measure = measurements[name];
+    if (measure === undefined) throw new Error(`--only: must be some of ${Object.keys(measurements).join(", ")}`);
+    return measure;
+  });
+  const figures: Figure[] = [];
+  // Before the first measurement: afterwards the benches' own work would be counted too.
+  const loadBefore = loadavg()[0] as number;
+  {
+    using surroundings = openSurroundings({ dir: flags.dir, server: flags.server });
+    for (const measure of wanted) figures.push(...(await measure(surroundings)));
+  }
+  const cores = cpus().length;
+  if (flags.json === true) {
+    const machine = { node: process.version, cores, platform: process.platform, load_before: loadBefore };
+    process.stdout.write(`${JSON.stringify({ machine, figures: toJson(figures) }, null, 2)}\n`);
+  } else {
+    process.stdout.write(
+      `Node ${process.version}, ${cores} cores, ${process.platform}; medians of rounds, ratios to floors taken in turns with the figures\n\n${renderTable(figures)}`,
+    );
+    if (loadBefore > cores / 2)
+      process.stdout.write(`\nOthers were using this machine (load ${loadBefore.toFixed(1)} on ${cores} cores): repeat before believing a figure near its budget.\n`);
+  }
+  if (flags.strict === true && figures.some((figure) => isKept(figure) === false)) process.exitCode = 1;
+}
+
+function countOf(name: "entries" | "log-rows" | "calls"): number {
+  const count = Number(flags[name]);
+  if (!Number.isSafeInteger(count) || count < 200_000) throw new Error(`--${name}: must be a whole number of at least 200000`);
+  return count;
+}

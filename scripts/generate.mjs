@@ -1,0 +1,243 @@
+// Writes docs/tools.md, docs/cli.md and docs/configuration.md from the code they describe.
+// `--check` writes nothing: it prints what differs and exits 1 when a page is stale.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { values: flags } = parseArgs({ options: { check: { type: "boolean", default: false }, docs: { type: "string", default: join(root, "docs") } } });
+
+const code = await loadCode();
+const pages = { "tools.md": toolsPage(code), "cli.md": cliPage(code), "configuration.md": configurationPage(code) };
+let stale = 0;
+for (const [name, text] of Object.entries(pages)) {
+  const path = join(flags.docs, name);
+  const written = await readFile(path, "utf8").catch(() => "");
+  if (written === text) continue;
+  if (flags.check) {
+    stale += 1;
+    process.stdout.write(`${name} does not match the code:\n${difference(written, text)}`);
+  } else {
+    await mkdir(flags.docs, { recursive: true });
+    await writeFile(path, text);
+    process.stdout.write(`wrote ${name}\n`);
+  }
+}
+if (stale > 0) process.stdout.write("Run: node scripts/generate.mjs\n");
+process.exit(stale > 0 ? 1 : 0);
+
+/** Node cannot run the TypeScript sources by itself, so what is needed is bundled first. */
+async function loadCode() {
+  const lines = [
+    'export { catalog } from "./src/tools/catalog.ts";',
+    'export { describeTool, fullSchemas } from "./src/tools/describe-tool.ts";',
+    'export { profiles, selectTools } from "./src/tools/profiles.ts";',
+    'export { tokenCost } from "./src/tools/token-cost.ts";',
+    'export { toolsets } from "./src/tools/tool.ts";',
+    'export { errorCodes } from "./src/kernel/errors.ts";',
+    'export { limits } from "./src/store/limits.ts";',
+    'export { configFileSource, settingFlags, settingSources } from "./src/config.ts";',
+    'export { commands } from "./src/surfaces/cli/commands.ts";',
+    'export { commonFlags, flagUsage, usageOf } from "./src/surfaces/cli/help.ts";',
+    'export { durationForms } from "./src/kernel/duration.ts";',
+  ];
+  await mkdir(join(root, "build"), { recursive: true });
+  const folder = await mkdtemp(join(root, "build", "generate-"));
+  try {
+    await build({
+      stdin: { contents: lines.join("\n"), resolveDir: root, loader: "ts" },
+      outfile: join(folder, "code.mjs"),
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node20.19",
+      packages: "external",
+      logLevel: "warning",
+    });
+    return await import(pathToFileURL(join(folder, "code.mjs")).href);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function toolsPage({ catalog, describeTool, fullSchemas, profiles, selectTools, tokenCost, toolsets, errorCodes, limits }) {
+  const effects = { read: "changes nothing", write: "writes", "write-idempotent": "writes; calling it again changes nothing more", destructive: "takes something away" };
+  const parts = [
+    heading("Tools"),
+    "Every result is structured content that matches the tool's output schema, and the same as text. Expected outcomes (conflict, not found, held by another, nothing to claim) are ordinary results. Everything else is an error `{error: {code, message, hint?, details?}}` with a code of the [table below](#errors), and nothing was changed. Times are Unix seconds with fractions.\n",
+    'A caller that sends a request key (`_meta["holdfast/request-key"]`) may repeat a call: the same key with the same arguments gives the first answer again and has no second effect.\n',
+    "## Profiles\n",
+    table(
+      ["profile", "tools", "tokens (about)"],
+      profiles.map((profile) => [`\`${profile}\``, String(selectTools({ profile }).length), String(tokenCost(selectTools({ profile })))]),
+    ),
+    `Toolsets for \`--tools\`: ${toolsets.map((name) => `\`${name}\``).join(", ")}.\n`,
+  ];
+  for (const toolset of toolsets) {
+    const tools = catalog.filter((tool) => tool.toolset === toolset);
+    if (tools.length === 0) continue;
+    parts.push(`## ${toolset}\n`);
+    for (const tool of tools) {
+      const { title, description, inputSchema } = describeTool(tool);
+      parts.push(`### ${tool.name}\n`, `${title} (${effects[tool.effect]}).\n`, `${description}\n`);
+      const inputs = Object.entries(inputSchema.properties ?? {});
+      parts.push(
+        inputs.length === 0
+          ? "Takes no argument.\n"
+          : table(
+              ["argument", "kind", ""],
+              inputs.map(([name, schema]) => [`\`${name}\``, kindOf(schema), (inputSchema.required ?? []).includes(name) ? "required" : ""]),
+            ),
+      );
+      const { properties = {}, required: always = [] } = fullSchemas(tool).output;
+      parts.push(
+        `Returns ${Object.keys(properties)
+          .map((name) => `\`${name}${always.includes(name) ? "" : "?"}\``)
+          .join(", ")}.\n`,
+      );
+    }
+  }
+  parts.push("## Errors\n", errorTable(errorCodes));
+  parts.push(
+    "## Limits\n",
+    "The same on every engine; over one, a clear error and nothing changes.\n",
+    table(
+      ["limit", "value"],
+      Object.entries(limits).map(([name, value]) => [`\`${name}\``, value.toLocaleString("en-US")]),
+    ),
+  );
+  return parts.join("\n");
+}
+
+function cliPage({ commands, commonFlags, flagUsage, usageOf, settingFlags, errorCodes, durationForms }) {
+  const parts = [
+    heading("Command line"),
+    'Every tool is a command. People get tables and aligned text, with times both absolute and relative; colour is used on a terminal only, and never when `NO_COLOR` is set. Scripts use `--json`: the exact structured result, or `{"error": {…}}`, on standard output.\n',
+    "## How arguments are written\n",
+    [
+      `- Durations (\`--ttl\`, \`--wait\`): ${durationForms}.`,
+      "- Values: read as JSON when they are JSON, as plain text otherwise; `--string` takes them as text in any case. `@FILE` reads a file, `-` standard input; a last line break is dropped.",
+      "- Tags: `--tag NAME=VALUE`, repeated as needed. Leases that guard a write: `--lease NAME:TOKEN`.",
+      "- Leases and claims need a holder. Without `--agent` or `HOLDFAST_AGENT` it is `USER@HOST:SHELL`, where SHELL is the id of the parent process: two terminals are two holders, and the commands of one terminal are one. Scripts whose commands run in different shells should set it.",
+      "- `--` ends the flags: what follows is taken as it stands.\n",
+    ].join("\n"),
+    "## Exit codes\n",
+    exitTable(errorCodes),
+    "## Flags of every command\n",
+    table(
+      ["flag", "meaning"],
+      [...commonFlags, ...settingFlags].map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
+    ),
+    "## Commands\n",
+  ];
+  for (const command of commands) {
+    parts.push(`### holdfast ${command.path.join(" ")}\n`, `${command.summary}.\n`, block(usageOf(command)));
+    if (command.details !== undefined) parts.push(`${command.details}\n`);
+    const rows = [
+      ...(command.operandMeanings ?? []).map(({ name, meaning }) => [`\`${name}\``, meaning]),
+      ...command.flags.map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
+    ];
+    if (rows.length > 0) parts.push(table(["argument", "meaning"], rows));
+    if (command.examples.length > 0) parts.push(block(command.examples.join("\n")));
+  }
+  return parts.join("\n");
+}
+
+function exitTable(errorCodes) {
+  const byExit = new Map();
+  for (const [name, { exit }] of Object.entries(errorCodes)) byExit.set(exit, [...(byExit.get(exit) ?? []), `\`${name}\``]);
+  return table(
+    ["code", "meaning"],
+    [
+      ["0", "done"],
+      ["1", "an expected no: not found, conflict, held by another, nothing to claim, nothing to remove"],
+      ...[...byExit].sort(([a], [b]) => a - b).map(([exit, names]) => [String(exit), names.join(", ")]),
+    ],
+  );
+}
+
+function configurationPage({ settingSources, configFileSource }) {
+  return [
+    heading("Configuration"),
+    "A setting is taken from the first of: its flag, its `HOLDFAST_` variable, the configuration file, the variable of a system that Holdfast replaces, its default. An empty variable counts as unset. A wrong value is refused with the name of the flag or variable it came from.\n",
+    table(
+      ["flag", "variable", "in the file", "default", "meaning"],
+      Object.entries(settingSources).map(([name, { flag, takes, variable, fallback, meaning }]) => [
+        `\`--${flag}${takes === undefined ? "" : ` ${takes}`}\``,
+        `\`${variable}\``,
+        `\`${name}\``,
+        fallback,
+        meaning,
+      ]),
+    ),
+    `\`--${configFileSource.flag} ${configFileSource.takes}\` or \`${configFileSource.variable}\`: ${configFileSource.meaning}\n`,
+    "The default store is `holdfast/holdfast.db` in `$XDG_DATA_HOME` (`~/.local/share` without it) on Linux, in `~/Library/Application Support` on macOS, in `%LOCALAPPDATA%` on Windows.\n",
+    "## What is accepted\n",
+    table(
+      ["setting", "accepted"],
+      Object.values(settingSources).map(({ flag, allowed }) => [`\`--${flag}\``, allowed.replace(/^must be /, "")]),
+    ),
+    "## Variables of the replaced systems\n",
+    table(
+      ["variable", "means"],
+      [
+        ["`CHECKPOINT_DB_PATH`", "the store `sqlite:PATH`"],
+        ["`DB_PATH`", "the store `sqlite:PATH`, when `CHECKPOINT_DB_PATH` is unset"],
+        ["`STATE_BACKEND`", "`sqlite` (with the two above), `memory`, or `redis`"],
+        ["`REDIS_URL`", "the store, only beside `STATE_BACKEND=redis`: other programs set this variable too. This build has no Redis engine and says so"],
+        ["`SIDECAR_HOST`, `SIDECAR_PORT`", "`--host`, `--port`"],
+      ],
+    ),
+    "`NO_COLOR` with any value but the empty one switches colour off.\n",
+  ].join("\n");
+}
+
+function heading(title) {
+  return `# ${title}\n\n<!-- Made by scripts/generate.mjs; change the code it describes instead. -->\n`;
+}
+
+function block(text) {
+  return `\`\`\`sh\n${text}\n\`\`\`\n`;
+}
+
+function table(header, rows) {
+  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
+  return `${[line(header), `|${header.map(() => "---").join("|")}|`, ...rows.map(line)].join("\n")}\n`;
+}
+
+function errorTable(errorCodes) {
+  return table(
+    ["code", "meaning", "the same call again"],
+    Object.entries(errorCodes).map(([name, { meaning, retry }]) => [`\`${name}\``, meaning, retry === "never" ? "fails again" : "may succeed later"]),
+  );
+}
+
+/** A JSON Schema in a few words. */
+function kindOf(schema) {
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(" · ");
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
+  if (schema.type === "array") return `list of ${kindOf(schema.items ?? {})}`;
+  if (schema.type === "object" && schema.properties !== undefined) {
+    const required = schema.required ?? [];
+    return `{${Object.keys(schema.properties)
+      .map((name) => (required.includes(name) ? name : `${name}?`))
+      .join(", ")}}`;
+  }
+  if (schema.type === "object" && typeof schema.additionalProperties === "object") return "map of strings";
+  const bounds = [];
+  if (schema.exclusiveMinimum !== undefined) bounds.push(`above ${schema.exclusiveMinimum}`);
+  if (schema.minimum !== undefined) bounds.push(`from ${schema.minimum}`);
+  if (schema.maximum !== undefined) bounds.push(`to ${schema.maximum}`);
+  return [schema.type ?? "any JSON", ...bounds].join(" ");
+}
+
+/** The lines that only one side has, in order; enough to see what changed. */
+function difference(before, after) {
+  const [old, fresh] = [before.split("\n"), after.split("\n")];
+  const [oldSet, freshSet] = [new Set(old), new Set(fresh)];
+  const lines = [...old.filter((line) => !freshSet.has(line)).map((line) => `- ${line}`), ...fresh.filter((line) => !oldSet.has(line)).map((line) => `+ ${line}`)];
+  if (lines.length === 0) return "the same lines in another order or number\n";
+  return `${lines.slice(0, 40).join("\n")}\n${lines.length > 40 ? `… ${lines.length - 40} more lines\n` : ""}`;
+}

@@ -1,0 +1,69 @@
+// The official Python client of MCP, pinned, in a virtual environment under .cache/python-client.
+// `node scripts/test-services/python-client.mjs` prints the interpreter that can import it.
+import { spawnSync } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const pythonClientVersion = "2.3.0";
+const folder = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache", "python-client");
+const interpreter = process.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
+const asksVersion = ["-c", "import importlib.metadata; print(importlib.metadata.version('mcp'))"];
+
+/** Path of a Python interpreter with the client; makes the environment first where it is missing or of another version. */
+export function requirePythonClient() {
+  if (foundVersion() !== pythonClientVersion) install();
+  if (foundVersion() !== pythonClientVersion) throw new Error(`The Python environment in ${folder} does not give mcp ${pythonClientVersion}. Remove that folder and try again.`);
+  return interpreter;
+}
+
+function foundVersion() {
+  if (!existsSync(interpreter)) return undefined;
+  const { status, stdout } = spawnSync(interpreter, asksVersion, { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+function install() {
+  rmSync(folder, { recursive: true, force: true });
+  makeEnvironment();
+  const { status, stderr } = spawnSync(interpreter, ["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--no-input", `mcp==${pythonClientVersion}`], {
+    encoding: "utf8",
+  });
+  if (status !== 0)
+    throw new Error(`The stories need the Python client, and pip could not install mcp==${pythonClientVersion}. Make the Python package index reachable.\n${stderr}`);
+}
+
+/** Debian keeps `venv` in a package of its own; as root it is fetched, otherwise the message says how. */
+function makeEnvironment() {
+  const first = tryEnvironments();
+  if (first === undefined) return;
+  if (process.getuid?.() === 0 && hasCommand("apt-get")) {
+    const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    spawnSync("apt-get", ["update", "--quiet"], { env: environment });
+    spawnSync("apt-get", ["install", "--yes", "--quiet", "--no-install-recommends", "python3", "python3-venv"], { env: environment });
+    if (tryEnvironments() === undefined) return;
+  }
+  throw new Error(`The stories need Python 3.10 or newer with its venv module. On Debian or Ubuntu: apt-get install python3 python3-venv\n${first}`);
+}
+
+/** Several Pythons may be installed and the first one on the PATH too old. Answers the last failure; undefined = made. */
+function tryEnvironments() {
+  let failure = "";
+  for (const python of ["python3", "/usr/bin/python3", "python"]) {
+    if (!hasCommand(python)) continue;
+    const old = spawnSync(python, ["-c", "import sys; sys.exit(0 if sys.version_info >= (3, 10) else 1)"]).status !== 0;
+    if (old) {
+      failure = `${python} is older than 3.10.`;
+      continue;
+    }
+    const { status, stdout, stderr } = spawnSync(python, ["-m", "venv", "--clear", folder], { encoding: "utf8" });
+    if (status === 0 && existsSync(interpreter)) return undefined;
+    failure = `${python} -m venv: ${stdout}${stderr}`;
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return failure === "" ? "No python3 was found." : failure;
+}
+
+const hasCommand = (command) => spawnSync(command, ["--version"], { stdio: "ignore" }).error === undefined;
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.stdout.write(`${requirePythonClient()}\n`);

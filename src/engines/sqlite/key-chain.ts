@@ -1,0 +1,41 @@
+import type { Range } from "../../store/store.ts";
+import type { Connection } from "./connection.ts";
+import { logId } from "./log-id.ts";
+import { endOf, startOf } from "./range-bounds.ts";
+
+/**
+ * Each log row points to the one before it of the same key, so the history of a key is a chain that begins at its live entry (or its tombstone).
+ * An index by key would cost a random page in every commit; the chain costs nothing, because rows are only ever appended.
+ * Every `jumpEvery` versions a row also points to the last such row, so that the far past of a busy key is near.
+ */
+export const jumpEvery = 128;
+
+export interface Head {
+  readonly k: string;
+  /** Of the newest row of the key. */
+  readonly place: number;
+}
+
+/** Every key in the range that has a history: what is there and what was there. In key order. */
+export function readHeads(connection: Connection, namespaceId: number, range: Range, options: { readonly reverse?: boolean; readonly limit: number }): Head[] {
+  const part = (table: string): string => `SELECT k, place FROM ${table} WHERE ns = ?1 AND k >= ?2 AND k < ?3`;
+  const sql = `${part("kv")} UNION ALL ${part("tombstone")} ORDER BY k ${options.reverse ? "DESC" : "ASC"} LIMIT ?4`;
+  return connection.statement(sql).all(namespaceId, startOf(range), endOf(range), options.limit) as Head[];
+}
+
+interface Link {
+  readonly prev: number | null;
+  readonly jump: number | null;
+}
+
+/** The newest place of the chain below `bound`; undefined when there is none. */
+export function newestBelow(connection: Connection, namespaceId: number, head: number, bound: number): number | undefined {
+  const step = connection.statement(`SELECT prev, jump FROM log WHERE id = ${logId("?1", "?2")}`);
+  let place: number | null = head;
+  while (place !== null && place >= bound) {
+    const link = step.get(namespaceId, place) as Link | undefined;
+    if (link === undefined) return undefined;
+    place = link.jump !== null && link.jump >= bound ? link.jump : link.prev;
+  }
+  return place ?? undefined;
+}

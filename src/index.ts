@@ -1,0 +1,71 @@
+import { openStore } from "./compose.ts";
+import { readConfig } from "./config.ts";
+import type { Log } from "./kernel/log.ts";
+import { silentLog } from "./kernel/log.ts";
+import { bindDomain } from "./surfaces/library/bind-domain.ts";
+import type { Holdfast } from "./surfaces/library/holdfast.ts";
+
+export interface HoldfastOptions {
+  /** `sqlite:PATH` or `memory:`. Default: HOLDFAST_STORE, else the file that the command line uses. */
+  readonly store?: string;
+  readonly namespace?: string;
+  /** The default name for this program in history and as the holder of leases and claims. */
+  readonly agent?: string;
+  /** The principal that history names; the operating system's user by default. */
+  readonly writer?: string;
+  /** How long a workflow claim lasts when a call does not say. */
+  readonly claimTtlMs?: number;
+  /** History older than this may be forgotten. */
+  readonly historyAgeMs?: number;
+  /** Revisions of history kept at most. */
+  readonly historyRevisions?: number;
+  /** False leaves sweeping and compaction to other processes on the same store. */
+  readonly maintain?: boolean;
+  /** Where events go; nowhere by default. */
+  readonly log?: Log;
+}
+
+/** Opens a store in this process. Settings that are not given come from HOLDFAST_* variables, as for the command line. Close it: until then it keeps the process alive. */
+export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
+  const given = (origin: keyof HoldfastOptions) => ({ raw: options[origin], origin });
+  const inSeconds = (origin: "claimTtlMs" | "historyAgeMs") => ({ raw: options[origin] === undefined ? undefined : options[origin] / 1_000, origin });
+  const config = readConfig({}, undefined, {
+    store: given("store"),
+    namespace: given("namespace"),
+    agent: given("agent"),
+    historyRevisions: given("historyRevisions"),
+    claimTtl: inSeconds("claimTtlMs"),
+    historyAge: inSeconds("historyAgeMs"),
+  });
+  const opened = await openStore(config, { stays: options.maintain ?? true, log: options.log ?? silentLog, writer: options.writer });
+  const { store: space, clock, writer, server } = opened.base;
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    closing ??= Promise.resolve(opened[Symbol.asyncDispose]());
+    await closing;
+  };
+  return {
+    namespace: space.namespace,
+    ...bindDomain({ scope: { store: space, clock, writer }, agent: config.agent, claimTtlMs: config.claimTtlMs }),
+    health: () => server.engine.health(space.namespace),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+export type { HistoryCursor, HistoryEntry, HistoryPage, HistoryQuery } from "./domain/history/history.ts";
+export type { AcquireResult, HeldLease, RenewResult } from "./domain/leases/leases.ts";
+export type { SavedSession, SaveResult } from "./domain/sessions/sessions.ts";
+export type { CommitStateResult, CommitWrite, DeleteResult, SetResult, StateEntry, VersionConflict } from "./domain/state/state.ts";
+export type { StateChange, WatchInput } from "./domain/state/watch-state.ts";
+export type { ClaimResult } from "./domain/workflows/claims.ts";
+export type { FoundRuns, ResumedRun } from "./domain/workflows/find-runs.ts";
+export type { Ending, RunStatus } from "./domain/workflows/workflow.ts";
+export type { CheckpointResult, CreateInput, CreateResult, FinishResult, RunView } from "./domain/workflows/workflows.ts";
+export { type ErrorCode, errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
+export type { Json, JsonObject } from "./kernel/json.ts";
+export type { Log, LogLevel } from "./kernel/log.ts";
+export { version } from "./kernel/version.ts";
+export { limits } from "./store/limits.ts";
+export type { EngineHealth, Revision } from "./store/store.ts";
+export type { CallOptions, Holdfast, LeaseRef, Leases, Sessions, SetOptions, State, Tags, Workflows, WriteOptions } from "./surfaces/library/holdfast.ts";

@@ -1,0 +1,28 @@
+import { catalog } from "../../tools/catalog.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { Command } from "./command.ts";
+import { completionCommand } from "./completion.ts";
+import { doctorCommand } from "./doctor.ts";
+import { leaseExecCommand } from "./lease-exec.ts";
+import { mcpCommand } from "./mcp-command.ts";
+import { toolCommand } from "./tool-command.ts";
+import { watchCommand } from "./watch-command.ts";
+
+const shorthands: readonly Command[] = [
+  toolCommand(requireTool("state_get"), { path: ["get"], bare: true }),
+  toolCommand(requireTool("state_set"), { path: ["set"] }),
+  toolCommand(requireTool("state_list"), { path: ["ls"] }),
+  toolCommand(requireTool("state_delete"), { path: ["rm"] }),
+];
+
+/** Commands that are not a tool. A new one is added here and nowhere else. */
+const plainCommands: readonly Command[] = [watchCommand, leaseExecCommand, doctorCommand, completionCommand, mcpCommand];
+
+/** Every command, in the order help and documentation list them. */
+export const commands: readonly Command[] = [...shorthands, ...plainCommands, ...catalog.map((tool) => toolCommand(tool))];
+
+function requireTool(name: string): Tool {
+  const tool = catalog.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Error(`The catalog has no tool ${name}.`);
+  return tool;
+}

@@ -1,0 +1,157 @@
+import { statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errorCodes, isHoldfastError } from "../../kernel/errors.ts";
+import { everything, rangeAfter } from "../../store/ranges.ts";
+import type { EngineHealth } from "../../store/store.ts";
+import { profiles, selectTools } from "../../tools/profiles.ts";
+import { tokenCost } from "../../tools/token-cost.ts";
+import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { findStuckWork } from "./stuck-work.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { green, red, safeText, styleFor, yellow } from "./terminal-text.ts";
+
+export interface Finding {
+  readonly check: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly says: string;
+  /** What to do about it, where the finding does not say so itself. */
+  readonly fix?: string;
+}
+
+export const doctorCommand: Command = {
+  path: ["doctor"],
+  summary: "Check this machine, the store and what is stuck, and say how to fix it",
+  details: "Changes nothing. Exit code 0 when nothing failed (warnings included), 7 when something did.",
+  operands: "",
+  flags: [{ name: "deep", meaning: "Also read every live entry, to find damage that nobody has met yet." }],
+  examples: ["holdfast doctor", "holdfast doctor --deep --json"],
+  run: runDoctor,
+};
+
+async function runDoctor({ host, flags, json }: Invocation): Promise<number> {
+  const findings: Finding[] = [checkNode(process.versions.node)];
+  let colourAllowed = true;
+  try {
+    await using runtime = await host.open(flags);
+    colourAllowed = runtime.config.colourAllowed;
+    findings.push(...(await examine(runtime, host, flags.deep === true)));
+  } catch (error) {
+    if (!isHoldfastError(error) || error.code === "invalid_input") throw error;
+    findings.push({ check: "store", status: "fail", says: error.message, fix: error.hint ?? errorCodes[error.code].meaning });
+  }
+  findings.push(...profileCosts());
+  const failed = findings.some(({ status }) => status === "fail");
+  if (json) host.stdout.write(`${JSON.stringify({ ok: !failed, findings })}\n`);
+  else host.stdout.write(renderFindings(findings, styleFor(host.stdout, colourAllowed, 0)));
+  return failed ? errorCodes.store_unsupported.exit : exitCodes.ok;
+}
+
+/** The floor is what the package says; Node 20 works but gets no more fixes. */
+export function checkNode(nodeVersion: string): Finding {
+  const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
+  const says = `Node ${nodeVersion}`;
+  if (major < 20 || (major === 20 && minor < 19)) return { check: "node", status: "fail", says, fix: "Holdfast needs Node 20.19 or newer." };
+  if (major === 20) return { check: "node", status: "warn", says: `${says}; Node 20 no longer gets security fixes`, fix: "Install Node 24." };
+  return { check: "node", status: "ok", says };
+}
+
+async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promise<Finding[]> {
+  const { base, config } = runtime;
+  const health = await base.server.engine.health(base.store.namespace);
+  const { revision } = await base.store.read(everything, { limit: 1, values: false });
+  return [
+    { check: "store", status: "ok", says: `${config.store} (from ${config.origins.store}), namespace ${config.namespace} at revision ${revision}` },
+    ...engineFindings(health),
+    ...(await fileFindings(config.store)),
+    ...(await findStuckWork(base)),
+    ...(deep ? [await readEverything(runtime, host)] : []),
+  ];
+}
+
+function engineFindings({ engine, durability, facts, warnings }: EngineHealth): Finding[] {
+  const version = facts.sqlite_version === undefined ? "" : `, SQLite ${String(facts.sqlite_version)} through ${String(facts.driver)}`;
+  return [
+    { check: "engine", status: "ok", says: `${engine}${version}` },
+    durabilityFinding(engine, durability, facts),
+    // The memory engine's only warning is what durability says already.
+    ...(engine === "memory" ? [] : warnings.map((says): Finding => ({ check: "engine", status: "warn", says }))),
+  ];
+}
+
+function durabilityFinding(engine: string, durability: string, facts: EngineHealth["facts"]): Finding {
+  if (engine === "memory") return { check: "durability", status: "warn", says: durability, fix: "Use a sqlite: store for work that matters." };
+  const settings = facts.synchronous === undefined ? "" : ` (read back: journal ${String(facts.journal_mode)}, synchronous ${String(facts.synchronous)})`;
+  const full = facts.synchronous === undefined || facts.synchronous === "FULL";
+  return full
+    ? { check: "durability", status: "ok", says: `${durability}${settings}` }
+    : {
+        check: "durability",
+        status: "fail",
+        says: `synchronous is ${String(facts.synchronous)}, not FULL: acknowledged writes can be lost`,
+        fix: "Report this; Holdfast sets FULL on every connection.",
+      };
+}
+
+const freeBytesMin = 256 * 1024 * 1024;
+
+/** Files that others may read, and a disk that is about to be full. */
+export async function fileFindings(storeUrl: string): Promise<Finding[]> {
+  if (!storeUrl.startsWith("sqlite:")) return [];
+  const path = storeUrl.slice("sqlite:".length);
+  const findings: Finding[] = [];
+  if (process.platform !== "win32") {
+    const open = [path, `${path}-wal`, `${path}-shm`].filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
+    const folder = dirname(path);
+    const folderMode = statSync(folder).mode;
+    if (open.length > 0) findings.push({ check: "file modes", status: "warn", says: "other users of this machine may read the store", fix: `chmod 600 ${open.join(" ")}` });
+    // The sticky bit (as on /tmp) keeps others from replacing the file.
+    else if ((folderMode & 0o002) !== 0 && (folderMode & 0o1000) === 0)
+      findings.push({ check: "file modes", status: "warn", says: "any user may replace files in the store's folder", fix: `chmod o-w ${folder}` });
+    else findings.push({ check: "file modes", status: "ok", says: "only this user may read the store" });
+  }
+  const { bavail, bsize } = await statfs(dirname(path));
+  const freeBytes = bavail * bsize;
+  const free = `${Math.floor(freeBytes / 1_048_576)} MiB free`;
+  findings.push(
+    freeBytes < freeBytesMin ? { check: "disk", status: "warn", says: free, fix: "Make room: a full disk refuses every write." } : { check: "disk", status: "ok", says: free },
+  );
+  return findings;
+}
+
+/** Each page is decoded like any read; progress goes to a terminal only. */
+async function readEverything({ base: { store } }: CliRuntime, { stderr }: CliHost): Promise<Finding> {
+  const total = await store.count(everything);
+  let range = everything;
+  let seen = 0;
+  for (;;) {
+    const { entries, more } = await store.read(range, { limit: 500 });
+    seen += entries.length;
+    if (stderr.isTTY === true) stderr.write(`\rreading entries: ${seen} of ${total}`);
+    const last = entries.at(-1);
+    if (!more || last === undefined) break;
+    range = rangeAfter(everything, last.key);
+  }
+  if (stderr.isTTY === true) stderr.write("\r\u001b[K");
+  return { check: "entries", status: "ok", says: `${seen} entries read back whole` };
+}
+
+function profileCosts(): Finding[] {
+  const costs = profiles.map((profile) => {
+    const tools = selectTools({ profile });
+    return `${profile} ${tools.length} tools, about ${tokenCost(tools)} tokens`;
+  });
+  return [{ check: "profiles", status: "ok", says: costs.join("; ") }];
+}
+
+function renderFindings(findings: readonly Finding[], style: TextStyle): string {
+  const mark = { ok: green(style, "ok  "), warn: yellow(style, "warn"), fail: red(style, "FAIL") };
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.map(({ check, status, says, fix }) => {
+    const indent = " ".repeat(width + 8);
+    return `${mark[status]}  ${check.padEnd(width)}  ${safeText(says)}\n${fix === undefined || status === "ok" ? "" : `${indent}fix: ${safeText(fix)}\n`}`;
+  });
+  const count = (status: Finding["status"]): number => findings.filter((finding) => finding.status === status).length;
+  return `${lines.join("")}\n${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed\n`;
+}

@@ -1,0 +1,200 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { constants, hostname } from "node:os";
+import type { AcquireResult } from "../../domain/leases/leases.ts";
+import { acquireLease, releaseLease, renewLease } from "../../domain/leases/leases.ts";
+import { durationForms, formatDuration, parseDurationMs } from "../../kernel/duration.ts";
+import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { safeText } from "./terminal-text.ts";
+
+const releaseMsMax = 2_000;
+const defaults = { ttlMs: 60_000, waitMs: 0, graceMs: 5_000 } as const;
+
+export const leaseExecCommand: Command = {
+  path: ["lease", "exec"],
+  summary: "Run a command while holding a lease, and stop it when the lease is lost",
+  details:
+    "Acquires the lease, runs the command, renews in the background and releases at the end. The command sees HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT. When the lease is lost or can no longer be renewed, the command gets SIGTERM and, after the grace period, SIGKILL: before the lease lapses, where its TTL allows. Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost.",
+  operands: "<resource_id> -- <command> [arguments…]",
+  operandMeanings: [
+    { name: "resource_id", meaning: "What the lease is about." },
+    { name: "command", meaning: "The command to run, after --." },
+  ],
+  flags: [
+    { name: "ttl", takes: "DURATION", meaning: "How long the lease lasts without a renewal; it is renewed three times as often. Default: 60s." },
+    { name: "wait", takes: "DURATION", meaning: "Wait in line this long for the lease. Default: do not wait." },
+    { name: "grace", takes: "DURATION", meaning: "Time between SIGTERM and SIGKILL. Default: 5s." },
+  ],
+  examples: ["holdfast lease exec deploy -- ./deploy.sh", "holdfast lease exec deploy --ttl 30s --wait 10m -- make release"],
+  takesRest: true,
+  run: runLeaseExec,
+};
+
+async function runLeaseExec({ host, flags, words, rest }: Invocation): Promise<number> {
+  const [resource] = words;
+  if (resource === undefined || words.length > 1) throw invalidInput("<resource_id>", "give exactly one name before --");
+  const [command, ...commandArgs] = rest ?? [];
+  if (command === undefined) throw invalidInput("<command>", "is missing; write it after --, for example: holdfast lease exec deploy -- ./deploy.sh");
+  const ttlMs = readMs("ttl", flags.ttl, defaults.ttlMs);
+  const waitMs = readMs("wait", flags.wait, defaults.waitMs);
+  const graceMs = readMs("grace", flags.grace, defaults.graceMs);
+  if (ttlMs < 300) throw invalidInput("--ttl", "must be at least 300ms: the lease is renewed in the background");
+  await using runtime = await host.open(flags);
+  if (runtime.config.readOnly) throw new HoldfastError("read_only", "lease exec changes the store, and this command was started read-only.");
+  // One name per run: two of them in one terminal must not take each other for the same holder.
+  const holder = runtime.config.agent ?? `${runtime.base.writer}@${hostname()}:${process.pid}`;
+  const interrupted = new AbortController();
+  const stopListening = host.onSignal(() => interrupted.abort());
+  const scope: Scope = { ...runtime.base, agent: holder, signal: interrupted.signal };
+  const askedAtMs = scope.clock.nowMs();
+  const acquired = await acquireLease(scope, { resource, holder, ttlMs, waitMs });
+  stopListening();
+  if (interrupted.signal.aborted) {
+    if (acquired.ok) await releaseLease(scope, { resource, holder, token: acquired.token });
+    return exitCodes.interrupted;
+  }
+  if (!acquired.ok) return refuse(host, acquired, scope);
+  // After a wait nobody here knows when the lease began: the first renewal, sent at once, tells.
+  const waited = waitMs > 0;
+  const lease: Held = {
+    scope: { ...scope, signal: undefined },
+    resource,
+    holder,
+    token: acquired.token,
+    ttlMs,
+    graceMs,
+    grantedAtMs: waited ? scope.clock.nowMs() : askedAtMs,
+    renewAtOnce: waited,
+  };
+  try {
+    return await runHolding(host, runtime, lease, command, commandArgs);
+  } finally {
+    // A lease that this holder had already belongs to an outer `lease exec`, which releases it.
+    if (!acquired.renewed) await giveUp(lease);
+  }
+}
+
+interface Held {
+  readonly scope: Scope;
+  readonly resource: string;
+  readonly holder: string;
+  readonly token: number;
+  readonly ttlMs: number;
+  readonly graceMs: number;
+  readonly grantedAtMs: number;
+  readonly renewAtOnce: boolean;
+}
+
+async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, command: string, args: readonly string[]): Promise<number> {
+  const { config } = runtime;
+  // Without a terminal the command gets a process group of its own, so that its children are stopped with it.
+  // On a terminal it must stay in ours: another group could not read from it, and Ctrl-C reaches it already.
+  const ownGroup = !host.stdinIsTerminal && process.platform !== "win32";
+  const env = host.childEnvironment({
+    HOLDFAST_LEASE: lease.resource,
+    HOLDFAST_LEASE_TOKEN: String(lease.token),
+    HOLDFAST_STORE: config.store,
+    HOLDFAST_NAMESPACE: config.namespace,
+    HOLDFAST_AGENT: lease.holder,
+  });
+  const child = spawn(command, args, { stdio: "inherit", env, detached: ownGroup });
+  const signalChild = (signal: NodeJS.Signals | 0): boolean => signalProcess(child, signal, ownGroup);
+  const ended = exitOf(child, command);
+  const stopForwarding = host.onSignal((signal) => {
+    if (ownGroup || signal !== "SIGINT") signalChild(signal);
+  });
+  const finished = new AbortController();
+  const keeping = keepLease(lease, finished.signal);
+  try {
+    const first = await Promise.race([ended.then((code) => ({ code })), keeping.then((loss) => ({ loss }))]);
+    if ("code" in first) return first.code;
+    const { loss } = first;
+    if (loss === undefined) return await ended;
+    host.stderr.write(`holdfast: ${safeText(loss.message)}; stopping the command\n`);
+    signalChild("SIGTERM");
+    const { clock } = lease.scope;
+    // The command may end at once and leave children behind that do not: the whole group has to be gone.
+    for (const untilMs = clock.nowMs() + loss.graceMs; clock.nowMs() < untilMs && signalChild(0); ) await clock.sleep(Math.min(50, loss.graceMs));
+    signalChild("SIGKILL");
+    await ended;
+    return errorCodes.lease_lost.exit;
+  } finally {
+    finished.abort();
+    stopForwarding();
+    await keeping;
+  }
+}
+
+/** A store that does not answer must not hold up the end: the lease lapses by itself. */
+async function giveUp({ scope, resource, holder, token }: Held): Promise<void> {
+  const answered = new AbortController();
+  const released = releaseLease(scope, { resource, holder, token }).catch(() => undefined);
+  await Promise.race([released, scope.clock.sleep(releaseMsMax, answered.signal)]);
+  answered.abort();
+}
+
+interface Loss {
+  readonly message: string;
+  /** Time left for the command to end by itself. */
+  readonly graceMs: number;
+}
+
+/**
+ * Renews until the signal aborts (undefined) or the lease must be given up. The deadline counts from before each renewal was sent,
+ * so it never lies after the store's. When the store stays silent, the command is stopped early enough to be gone at the deadline.
+ */
+async function keepLease({ scope, resource, holder, token, ttlMs, graceMs, grantedAtMs, renewAtOnce }: Held, signal: AbortSignal): Promise<Loss | undefined> {
+  const { clock } = scope;
+  const reserveMs = Math.min(graceMs, ttlMs / 3);
+  let deadlineMs = grantedAtMs + ttlMs;
+  let pauseMs = renewAtOnce ? 0 : ttlMs / 3;
+  for (;;) {
+    await clock.sleep(Math.max(1, Math.min(pauseMs, deadlineMs - reserveMs - clock.nowMs())), signal);
+    if (signal.aborted) return undefined;
+    const sentAtMs = clock.nowMs();
+    if (sentAtMs >= deadlineMs - reserveMs) return { message: `the lease on ${resource} could not be renewed for ${formatDuration(ttlMs - reserveMs)}`, graceMs: reserveMs };
+    const renewal = renewLease(scope, { resource, holder, ttlMs, token }).catch(() => undefined);
+    // A store that hangs must not make us miss the deadline.
+    const answer = await Promise.race([renewal, clock.sleep(deadlineMs - reserveMs - sentAtMs, signal).then(() => undefined)]);
+    if (signal.aborted) return undefined;
+    if (answer?.ok === false) return { message: `the lease on ${resource} was lost${answer.heldBy === undefined ? "" : ` to ${answer.heldBy}`}`, graceMs };
+    if (answer?.ok === true) deadlineMs = sentAtMs + ttlMs;
+    pauseMs = answer?.ok === true ? ttlMs / 3 : Math.min(1_000, ttlMs / 10);
+  }
+}
+
+function exitOf(child: ChildProcess, command: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (cause: NodeJS.ErrnoException) =>
+      reject(new HoldfastError("invalid_input", `<command>: ${JSON.stringify(command)} cannot be started${cause.code === "ENOENT" ? "; it was not found" : ""}`, { cause })),
+    );
+    child.once("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0)));
+  });
+}
+
+/** Signal 0 only asks. False: nobody is left to get it. */
+function signalProcess(child: ChildProcess, signal: NodeJS.Signals | 0, group: boolean): boolean {
+  if (child.pid === undefined || (!group && child.exitCode !== null)) return false;
+  try {
+    return process.kill(group ? -child.pid : child.pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+function refuse(host: CliHost, refusal: Extract<AcquireResult, { ok: false }>, { clock }: Scope): number {
+  const until = refusal.expiresAtMs === undefined ? "" : ` for another ${formatDuration(Math.max(0, refusal.expiresAtMs - clock.nowMs()))} at most`;
+  const who = refusal.heldBy === undefined ? "others are waiting in line for it" : `${refusal.heldBy} holds it${until}`;
+  host.stderr.write(`holdfast: the lease on ${safeText(refusal.resource)} was not acquired: ${safeText(who)}\n`);
+  return exitCodes.negative;
+}
+
+function readMs(name: string, given: unknown, fallbackMs: number): number {
+  if (given === undefined) return fallbackMs;
+  const ms = parseDurationMs(String(given));
+  if (ms === undefined) throw invalidInput(`--${name}`, `must be ${durationForms}`);
+  return ms;
+}

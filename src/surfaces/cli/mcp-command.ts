@@ -1,0 +1,15 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Command } from "./command.ts";
+
+/** Only described here: main serves MCP itself, without loading the command line, so that clients see a fast start. */
+export const mcpCommand: Command = {
+  path: ["mcp"],
+  summary: "Serve MCP over standard input and output",
+  details: "What an MCP client starts. Without a command, holdfast does the same when standard input is a pipe.",
+  operands: "",
+  flags: [],
+  examples: ["holdfast mcp --profile coding --store sqlite:./state.db"],
+  run() {
+    throw new HoldfastError("invalid_input", "mcp: must be the first word after the flags");
+  },
+};

@@ -1,0 +1,123 @@
+import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { runTool } from "../../tools/run-tool.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { CliRuntime, Command, Invocation } from "./command.ts";
+import { errorJson, exitCodes } from "./command.ts";
+import type { Parameter } from "./parameters.ts";
+import { parametersOf, toFlag } from "./parameters.ts";
+import { readArgument } from "./read-arguments.ts";
+import { isNegative, renderBareValue, renderResult } from "./render-result.ts";
+import { safeText, styleFor } from "./terminal-text.ts";
+import { toolExamples } from "./tool-examples.ts";
+
+/** Where a person at a prompt should not have to decide. */
+const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  lease_acquire: { ttl_seconds: 60 },
+  lease_renew: { ttl_seconds: 60 },
+};
+
+const requestKeyFlag = { name: "request-key", takes: "KEY", meaning: "Makes a retry safe: the same key and arguments give the first answer again and no second effect." } as const;
+const stringFlag = { name: "string", meaning: "Take the value as text, even when it looks like JSON." } as const;
+
+export interface ToolCommandOptions {
+  /** Another path than the tool's own. */
+  readonly path?: readonly string[];
+  /** Print the value alone. */
+  readonly bare?: boolean;
+}
+
+/** A tool as a command: `lease_acquire` is `holdfast lease acquire <resource_id> [--ttl DURATION]`. */
+export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false }: ToolCommandOptions = {}): Command {
+  const parameters = parametersOf(tool);
+  const positional = tool.positional.flatMap((property) => parameters.filter((parameter) => parameter.property === property));
+  const named = parameters.filter((parameter) => !positional.includes(parameter));
+  const defaults = commandDefaults[tool.name] ?? {};
+  const isRequired = (parameter: Parameter): boolean => parameter.required && !Object.hasOwn(defaults, parameter.property);
+  const requiredFlags = named.filter(isRequired).map((parameter) => ` --${parameter.flag} ${toFlag(parameter).takes}`);
+  return {
+    path,
+    alias: tool.name,
+    summary: tool.title,
+    details: tool.description,
+    operands: positional.map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`)).join(" ") + requiredFlags.join(""),
+    operandMeanings: positional.map(({ property, meaning }) => ({ name: property, meaning })),
+    flags: [
+      ...named.map((parameter) => withDefault(toFlag(parameter), defaults[parameter.property])),
+      ...(parameters.some(({ kind }) => kind === "value") ? [stringFlag] : []),
+      ...(tool.effect === "read" ? [] : [requestKeyFlag]),
+    ],
+    examples: (toolExamples[tool.name] ?? []).map((example) => `holdfast ${path.join(" ")}${example === "" ? "" : ` ${example}`}`),
+    run: (invocation) => runToolCommand(tool, invocation, { positional, named, defaults, isRequired, bare, path }),
+  };
+}
+
+export function commandPath(tool: Tool): readonly string[] {
+  if (tool.cli !== undefined) return tool.cli.command;
+  const underscore = tool.name.indexOf("_");
+  return underscore === -1 ? [tool.name] : [tool.name.slice(0, underscore), tool.name.slice(underscore + 1).replaceAll("_", "-")];
+}
+
+function withDefault(flag: ReturnType<typeof toFlag>, value: unknown): ReturnType<typeof toFlag> {
+  return value === undefined ? flag : { ...flag, meaning: `${flag.meaning} Default: ${value}s.` };
+}
+
+interface Shape {
+  readonly positional: readonly Parameter[];
+  readonly named: readonly Parameter[];
+  readonly defaults: Readonly<Record<string, unknown>>;
+  readonly isRequired: (parameter: Parameter) => boolean;
+  readonly bare: boolean;
+  readonly path: readonly string[];
+}
+
+async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape): Promise<number> {
+  const { host, flags, json } = invocation;
+  const args = await collectArguments(invocation, shape);
+  await using runtime = await host.open(flags);
+  if (runtime.config.readOnly && tool.effect !== "read") throw new HoldfastError("read_only", `${shape.path.join(" ")} changes the store, and this command was started read-only.`);
+  Object.assign(args, agentArguments(tool, runtime, host.defaultAgent));
+  const outcome = await runTool(tool, args, runtime.base, { requestKey: flags["request-key"] as string | undefined }, runtime.log);
+  if (!outcome.ok) {
+    if (!json) throw new HoldfastError(outcome.error.code, outcome.error.message, outcome.error);
+    host.stdout.write(errorJson({ hint: undefined, details: undefined, ...outcome.error }));
+    return errorCodes[outcome.error.code].exit;
+  }
+  const result = outcome.structured;
+  if (json) host.stdout.write(`${JSON.stringify(result)}\n`);
+  else if (shape.bare && result.found === true) host.stdout.write(renderBareValue(result.value, host.stdout.isTTY === true));
+  else if (shape.bare) host.stderr.write(`holdfast: ${safeText(String(result.key))} is not set\n`);
+  else host.stdout.write(renderResult(result, styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs())));
+  if (typeof result.status === "string" && result.status.startsWith("error: ")) return errorCodes.unavailable.exit;
+  return isNegative(result) ? exitCodes.negative : exitCodes.ok;
+}
+
+async function collectArguments({ host, flags, words }: Invocation, { positional, named, defaults, isRequired, path }: Shape): Promise<Record<string, unknown>> {
+  const args: Record<string, unknown> = { ...defaults };
+  const options = { asText: flags.string === true };
+  if (words.length > positional.length)
+    throw invalidInput(
+      path.join(" "),
+      `takes ${positional.length === 0 ? "no argument" : `at most ${positional.length}`}; ${JSON.stringify(words[positional.length])} is too many`,
+    );
+  for (const [i, parameter] of positional.entries()) {
+    const word = words[i];
+    if (word !== undefined) args[parameter.property] = await readArgument(parameter, word, host, options);
+    else if (isRequired(parameter)) throw invalidInput(`<${parameter.property}>`, `is missing; see holdfast ${path.join(" ")} --help`);
+  }
+  for (const parameter of named) {
+    const given = flags[parameter.flag];
+    if (given !== undefined) args[parameter.property] = await readArgument(parameter, given, host, options);
+    else if (isRequired(parameter)) throw invalidInput(`--${parameter.flag}`, `is missing; see holdfast ${path.join(" ")} --help`);
+  }
+  return args;
+}
+
+/**
+ * Leases and claims need to know who holds them; elsewhere the agent is a label that is set only when given.
+ */
+function agentArguments(tool: Tool, { config }: CliRuntime, defaultAgent: () => string): Record<string, string> {
+  const property = ["holder_id", "agent_id"].find((name) => Object.hasOwn(tool.input.shape, name));
+  if (property === undefined) return {};
+  const agent = config.agent ?? (["lease", "workflow"].includes(tool.toolset) ? defaultAgent() : undefined);
+  return agent === undefined ? {} : { [property]: agent };
+}

@@ -1,0 +1,68 @@
+import type { WatchInput } from "../../domain/state/watch-state.ts";
+import { watchState } from "../../domain/state/watch-state.ts";
+import { invalidInput } from "../../kernel/errors.ts";
+import type { Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { dim, formatTime, safeText, styleFor } from "./terminal-text.ts";
+
+export const watchCommand: Command = {
+  path: ["watch"],
+  summary: "Print every change of a key, or of all keys with a prefix, as it happens",
+  details:
+    "One line per change, in order, none skipped, none twice. Each line shows its revision; --after with the last one seen goes on where an earlier watch ended. Ends with Ctrl-C (exit code 130), or after --count changes.",
+  operands: "<key|prefix*>",
+  operandMeanings: [{ name: "key|prefix*", meaning: "A key, or a prefix followed by *; a * that belongs to the key's end is written \\*." }],
+  flags: [
+    { name: "after", takes: "REVISION", meaning: "Begin after this revision instead of now." },
+    { name: "count", takes: "N", meaning: "End after this many changes." },
+  ],
+  examples: ["holdfast watch build/status", "holdfast watch 'build/*' --json --after 120"],
+  run: runWatch,
+};
+
+async function runWatch({ host, flags, words, json }: Invocation): Promise<number> {
+  const [pattern] = words;
+  if (pattern === undefined || words.length > 1)
+    throw invalidInput("<key|prefix*>", "give exactly one key, or a prefix followed by * (in quotes, so that the shell leaves it alone)");
+  const after = readCount("after", flags.after, 0);
+  const count = readCount("count", flags.count, 1) ?? Number.POSITIVE_INFINITY;
+  await using runtime = await host.open(flags);
+  const stop = new AbortController();
+  const stopListening = host.onSignal(() => stop.abort());
+  const style = styleFor(host.stdout, runtime.config.colourAllowed, 0);
+  let seen = 0;
+  try {
+    for await (const change of watchState(runtime.base, { ...targetOf(pattern), after }, stop.signal)) {
+      const { changedAtMs, changedBy, expiresAtMs, ...rest } = change;
+      if (json)
+        host.stdout.write(
+          `${JSON.stringify({ ...rest, changed_at: changedAtMs / 1_000, changed_by: changedBy, expires_at: expiresAtMs === undefined ? null : expiresAtMs / 1_000 })}\n`,
+        );
+      else {
+        const when = formatTime(changedAtMs / 1_000, { ...style, nowMs: changedAtMs }).slice(0, 19);
+        const value = change.op === "set" ? ` ${safeText(JSON.stringify(change.value))}` : "";
+        host.stdout.write(
+          `${dim(style, `${change.revision}  ${when}`)}  ${change.op} ${safeText(change.key)} v${change.version}${value}  ${dim(style, `by ${safeText(changedBy)}`)}\n`,
+        );
+      }
+      seen += 1;
+      if (seen >= count) return exitCodes.ok;
+    }
+  } finally {
+    stopListening();
+  }
+  return exitCodes.interrupted;
+}
+
+/** `build/*` is a prefix, `build/\*` the key that ends with a star. */
+function targetOf(pattern: string): WatchInput {
+  if (pattern.endsWith("\\*")) return { key: `${pattern.slice(0, -2)}*` };
+  return pattern.endsWith("*") ? { prefix: pattern.slice(0, -1) } : { key: pattern };
+}
+
+function readCount(name: string, given: unknown, min: number): number | undefined {
+  if (given === undefined) return undefined;
+  const value = /^\d+$/.test(String(given)) ? Number(given) : Number.NaN;
+  if (!Number.isSafeInteger(value) || value < min) throw invalidInput(`--${name}`, `must be a whole number from ${min}`);
+  return value;
+}

@@ -1,0 +1,143 @@
+import { readHistory } from "../../domain/history/history.ts";
+import { guard } from "../../domain/leases/lease.ts";
+import { acquireLease, listLeases, releaseLease, renewLease } from "../../domain/leases/leases.ts";
+import { readSession, saveSession } from "../../domain/sessions/sessions.ts";
+import { commitState, deleteState, listState, readState, setState, waitForState } from "../../domain/state/state.ts";
+import { watchState } from "../../domain/state/watch-state.ts";
+import { claimNextRun, claimRun } from "../../domain/workflows/claims.ts";
+import { findRuns, requireRunView, resumeRun } from "../../domain/workflows/find-runs.ts";
+import { checkpointRun, createRun, finishRun, giveBackRun, renewClaim } from "../../domain/workflows/workflows.ts";
+import { invalidInput } from "../../kernel/errors.ts";
+import { fingerprint } from "../../kernel/json.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { CallOptions, Holdfast, LeaseRef, Leases, Sessions, State, Workflows, WriteOptions } from "./holdfast.ts";
+
+/** What the library works with: a scope without the parts that belong to one call. */
+export interface LibraryBase {
+  readonly scope: Pick<Scope, "store" | "clock" | "writer">;
+  readonly agent?: string;
+  readonly claimTtlMs: number;
+}
+
+const pageDefault = 100;
+const historyDefault = 10;
+
+/** The domain's functions under the names of the library. */
+export function bindDomain(base: LibraryBase): Pick<Holdfast, "state" | "leases" | "workflows" | "sessions" | "history"> {
+  return {
+    state: bindState(base),
+    leases: bindLeases(base),
+    workflows: bindWorkflows(base),
+    sessions: bindSessions(base),
+    history: (query = {}) => readHistory(base.scope, { limit: historyDefault, ...query }),
+  };
+}
+
+/** One call's scope. The fingerprint tells a retry from a request key used for something else. */
+function scopeOf({ scope, agent }: LibraryBase, options: WriteOptions, operation: string, input: unknown): Scope {
+  const { requestKey, signal } = options;
+  const request = requestKey === undefined ? undefined : { key: requestKey, fingerprint: fingerprint({ operation, input }) };
+  return { ...scope, agent: options.agent ?? agent, signal, request };
+}
+
+function requireAgent({ agent }: LibraryBase, options: CallOptions): string {
+  const name = options.agent ?? agent;
+  if (name === undefined) throw invalidInput("agent", "leases and claims need a holder; give agent here or to openHoldfast");
+  return name;
+}
+
+const guardOf = (lease: LeaseRef | undefined) => lease && guard(lease.resource, lease.token);
+
+function bindState(base: LibraryBase): State {
+  return {
+    async set(key, value, options = {}) {
+      const { ttlMs, expectedVersion, lease } = options;
+      return setState(scopeOf(base, options, "state.set", { key, value, ttlMs, expectedVersion, lease }), { key, value, ttlMs, expectedVersion, guard: guardOf(lease) });
+    },
+    get: async (key, past) => readState(base.scope, key, past),
+    waitFor: async (key, { versionAbove, timeoutMs, signal }) => waitForState({ ...base.scope, signal }, key, versionAbove, timeoutMs),
+    async delete(key, options = {}) {
+      const { expectedVersion, lease } = options;
+      return deleteState(scopeOf(base, options, "state.delete", { key, expectedVersion, lease }), { key, expectedVersion, guard: guardOf(lease) });
+    },
+    list: async ({ prefix = "", limit = pageDefault, after, values = true } = {}) => listState(base.scope, { prefix, limit, after, values }),
+    async commit({ writes, expected = [], leases = [] }, options = {}) {
+      const guards = leases.map((lease) => guard(lease.resource, lease.token));
+      return commitState(scopeOf(base, options, "state.commit", { writes, expected, leases }), { writes, expected, guards });
+    },
+    async *watch(what, signal) {
+      // Leaving the loop must end the watch too, also when the caller gave no signal.
+      const left = new AbortController();
+      // Somebody waits in this loop: that alone must keep the process alive, however quiet the store is.
+      const alive = setInterval(() => {}, 2 ** 30);
+      try {
+        yield* watchState(base.scope, what, signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]));
+      } finally {
+        left.abort();
+        clearInterval(alive);
+      }
+    },
+  };
+}
+
+function bindLeases(base: LibraryBase): Leases {
+  return {
+    async acquire(resource, options) {
+      const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs, waitMs: options.waitMs };
+      return acquireLease(scopeOf(base, options, "leases.acquire", input), input);
+    },
+    async renew(resource, options) {
+      const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs, token: options.token };
+      return renewLease(scopeOf(base, options, "leases.renew", input), input);
+    },
+    async release(resource, options = {}) {
+      const input = { resource, holder: requireAgent(base, options), token: options.token };
+      return releaseLease(scopeOf(base, options, "leases.release", input), input);
+    },
+    list: async ({ limit = pageDefault, after } = {}) => listLeases(base.scope, { limit, after }),
+  };
+}
+
+function bindWorkflows(base: LibraryBase): Workflows {
+  /** Progress may be reported without a name while nobody holds the run. */
+  const reporter = (options: CallOptions & { readonly token?: number }) => ({ agentId: options.agent ?? base.agent, token: options.token });
+  return {
+    create: async (input, options = {}) => createRun(scopeOf(base, options, "workflows.create", input), input),
+    find: async ({ tags = {}, status, claimable = false, limit = pageDefault, after } = {}) =>
+      findRuns(base.scope, { tags: Object.entries(tags), status, claimable, limit, after }),
+    get: async (runId) => requireRunView(base.scope, runId),
+    async claim(what, options = {}) {
+      const agentId = requireAgent(base, options);
+      const ttlMs = options.ttlMs ?? base.claimTtlMs;
+      const scope = scopeOf(base, options, "workflows.claim", { what, agentId, ttlMs });
+      return "runId" in what ? claimRun(scope, { runId: what.runId, agentId, ttlMs }) : claimNextRun(scope, { tags: Object.entries(what.tags ?? {}), agentId, ttlMs });
+    },
+    async renew(runId, options = {}) {
+      const input = { runId, agentId: requireAgent(base, options), token: options.token, ttlMs: options.ttlMs ?? base.claimTtlMs };
+      return renewClaim(scopeOf(base, options, "workflows.renew", input), input);
+    },
+    async giveBack(runId, options = {}) {
+      const input = { runId, agentId: requireAgent(base, options), token: options.token };
+      return giveBackRun(scopeOf(base, options, "workflows.giveBack", input), input);
+    },
+    async checkpoint(runId, step, output, options = {}) {
+      const input = { runId, step, output, ...reporter(options) };
+      return checkpointRun(scopeOf(base, options, "workflows.checkpoint", input), input);
+    },
+    resume: async (runId, { stepsAfter, limit = pageDefault } = {}) => resumeRun(base.scope, runId, { stepsAfter, limit }),
+    async finish(runId, ending, options = {}) {
+      const input = { runId, ending, ...reporter(options) };
+      return finishRun(scopeOf(base, options, "workflows.finish", input), input);
+    },
+  };
+}
+
+function bindSessions(base: LibraryBase): Sessions {
+  return {
+    async save(sessionId, context, options = {}) {
+      const input = { sessionId, context, ttlMs: options.ttlMs, expectedVersion: options.expectedVersion };
+      return saveSession(scopeOf(base, options, "sessions.save", input), input);
+    },
+    restore: async (sessionId, { version } = {}) => readSession(base.scope, sessionId, version),
+  };
+}

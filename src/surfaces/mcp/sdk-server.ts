@@ -1,0 +1,108 @@
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
+import { isHoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Greeting } from "./greeting.ts";
+import { staticCacheHint } from "./greeting.ts";
+import { handoffPrompt, handoffText } from "./prompts.ts";
+import type { Resources } from "./resources.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+import type { ToolCalls } from "./tool-calls.ts";
+import { requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
+
+export interface SdkParts {
+  readonly greeting: Greeting;
+  readonly calls: ToolCalls;
+  readonly resources: Resources;
+  readonly subscriptions: Subscriptions;
+  readonly log: Log;
+}
+
+/** Who subscribes in the handshake era: the connection as a whole. */
+const connectionItself = Symbol("connection");
+
+/**
+ * The SDK's low-level server with one handler per method. The high-level one would register tools one by one
+ * and answer wrong input in its own words instead of ours.
+ */
+export function createSdkServer({ greeting, calls, resources, subscriptions, log }: SdkParts): Server {
+  const { serverInfo, capabilities, instructions } = greeting;
+  const server = new Server(serverInfo, {
+    capabilities,
+    instructions,
+    cacheHints: {
+      "tools/list": staticCacheHint,
+      "prompts/list": staticCacheHint,
+      "resources/templates/list": staticCacheHint,
+      "server/discover": staticCacheHint,
+    },
+  });
+  server.onerror = (error) => log("warn", "protocol_problem", { problem: error.message.slice(0, 300) });
+
+  server.setRequestHandler("tools/list", ({ params }) => {
+    if (params?.cursor !== undefined) throw invalidParams("cursor: the list has one page");
+    return { tools: JSON.parse(calls.listJson) };
+  });
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    if (!calls.has(params.name)) throw invalidParams(unknownToolMessage(params.name));
+    const { structured, json, isError } = await calls.call(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal });
+    return { content: [{ type: "text", text: json }], structuredContent: structured, ...(isError ? { isError } : {}) };
+  });
+
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: resources.templates }));
+  server.setRequestHandler("resources/list", ({ params }) => named(async () => ({ ...(await resources.list(params?.cursor)) })));
+  server.setRequestHandler("resources/read", ({ params: { uri } }, { mcpReq }) =>
+    named(async () => {
+      const found = await resources.read(uri, mcpReq.signal);
+      if (found === undefined) throw new ResourceNotFoundError(uri);
+      return { contents: [{ uri, ...found }] };
+    }),
+  );
+  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) =>
+    named(async () => {
+      if (resources.target(uri) === undefined) throw new ResourceNotFoundError(uri);
+      await subscriptions.add(connectionItself, [uri]);
+      return {};
+    }),
+  );
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+    subscriptions.remove(connectionItself, [uri]);
+    return {};
+  });
+
+  server.setRequestHandler("completion/complete", ({ params: { ref, argument } }) =>
+    named(async () => {
+      const known =
+        ref.type === "ref/prompt" ? capabilities.prompts !== undefined && ref.name === handoffPrompt.name : resources.templates.some(({ uriTemplate }) => uriTemplate === ref.uri);
+      if (!known) throw invalidParams(`ref: names no ${ref.type === "ref/prompt" ? "prompt" : "resource template"} of this server`);
+      return { completion: await resources.complete(argument.name, argument.value) };
+    }),
+  );
+
+  if (capabilities.prompts !== undefined) {
+    server.setRequestHandler("prompts/list", () => ({ prompts: [handoffPrompt] }));
+    server.setRequestHandler("prompts/get", ({ params: { name, arguments: args = {} } }) =>
+      named(async () => {
+        if (name !== handoffPrompt.name) throw invalidParams(`name: the only prompt is ${handoffPrompt.name}`);
+        return { description: handoffPrompt.description, messages: [{ role: "user", content: { type: "text", text: handoffText(args) } }] };
+      }),
+    );
+  }
+  return server;
+
+  /** A failure gets our code and words; a defect is logged and says nothing of our insides. */
+  async function named<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      if (isHoldfastError(error)) {
+        const callersFault = error.code === "invalid_input" || error.code === "limit_exceeded";
+        throw new ProtocolError(callersFault ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, error.message, { code: error.code });
+      }
+      log("error", "request_failed", { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      throw new ProtocolError(ProtocolErrorCode.InternalError, "Holdfast failed in a way it should not; the server's log has the details.", { code: "internal" });
+    }
+  }
+}
+
+const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);

@@ -1,0 +1,88 @@
+import * as z from "zod";
+import { resetNamespace } from "../domain/admin/reset.ts";
+import { leaseKeys, stateKeys, workflowKeys } from "../domain/keyspace.ts";
+import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import { transact } from "../store/transact.ts";
+import type { ToolContext } from "./tool.ts";
+import { defineTool } from "./tool.ts";
+
+const count = z.int().nullable();
+
+export const sidecarHealth = defineTool({
+  name: "sidecar_health",
+  title: "Show health",
+  description:
+    'Is the store reachable, and what is in it: counts of keys, runs and leases, revision, uptime, and what an acknowledged write survives. status is "ok", or "error: …" when the store cannot be reached.',
+  toolset: "admin",
+  effect: "read",
+  input: z.strictObject({}),
+  output: z.strictObject({
+    status: z.string(),
+    backend: z.string(),
+    namespace: z.string(),
+    uptime_s: z.number(),
+    version: z.string(),
+    key_count: count,
+    workflow_count: count,
+    lease_count: count,
+    revision: count,
+    engine: z.custom<Record<string, unknown>>((value) => typeof value === "object").meta({ type: "object" }),
+  }),
+  positional: [],
+  cli: { command: ["health"] },
+  async handle(context, _args) {
+    const { server, store, clock } = context;
+    const known = { backend: server.engine.name, namespace: store.namespace, uptime_s: Math.max(0, clock.nowMs() - server.startedAtMs) / 1000, version: server.version };
+    try {
+      return { status: "ok", ...known, ...(await storeFacts(context)) };
+    } catch (error) {
+      // Asking about health is how one finds out: the answer must come, whatever the store does.
+      const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : "the store failed in a way Holdfast does not know";
+      return { status: `error: ${reason}`, ...known, key_count: null, workflow_count: null, lease_count: null, revision: null, engine: {} };
+    }
+  },
+});
+
+/** An empty range: read for the revision alone. */
+const nothing = { start: "", end: "" };
+
+async function storeFacts({ store, server }: ToolContext) {
+  const [keys, runs, leases, snapshot, health] = await Promise.all([
+    store.count(stateKeys.all),
+    store.count(workflowKeys.runs),
+    store.count(leaseKeys.deadlines),
+    store.read(nothing),
+    server.engine.health(store.namespace),
+  ]);
+  const { engine: name, durability, facts, warnings } = health;
+  return { key_count: keys, workflow_count: runs, lease_count: leases, revision: snapshot.revision, engine: { name, durability, warnings, ...facts } };
+}
+
+export const sidecarReset = defineTool({
+  name: "sidecar_reset",
+  title: "Clear the namespace",
+  description:
+    "Delete everything in this namespace: keys, runs, leases, sessions. confirm must equal the namespace's name (see sidecar_health), else error and nothing happens. A backup is written first where the engine can; its name is returned. One key: state_delete.",
+  toolset: "admin",
+  effect: "destructive",
+  input: z.strictObject({
+    confirm: z.custom<string>((value) => typeof value === "string", "required; must be the namespace's name, which sidecar_health shows").meta({ type: "string" }),
+  }),
+  output: z.strictObject({ ok: z.boolean(), cleared: z.int(), backup: z.string().nullable() }),
+  positional: ["confirm"],
+  cli: { command: ["reset"] },
+  handle(context, { confirm }) {
+    if (confirm !== context.store.namespace) throw invalidInput("confirm", "must equal the namespace's name, which sidecar_health shows; nothing was cleared");
+    // As an answer, not as writes: clearing takes many commits, and a repeated request key must find the first answer.
+    return transact<null, { ok: boolean; cleared: number; backup: string | null }>(context, {
+      async decide() {
+        const backup = (await context.server.engine.backup("reset")) ?? null;
+        const { cleared } = await resetNamespace(context);
+        return { answer: { ok: true, cleared, backup } };
+      },
+      finish: () => ({ ok: true, cleared: 0, backup: null }),
+    });
+  },
+});
+
+export const adminTools = [sidecarHealth, sidecarReset];

@@ -1,0 +1,94 @@
+import * as z from "zod";
+import { workflowKeys } from "../domain/keyspace.ts";
+import { acquireLease, releaseLease, renewLease } from "../domain/leases/leases.ts";
+import { giveBackRun, renewClaim } from "../domain/workflows/workflows.ts";
+import { HoldfastError } from "../kernel/errors.ts";
+import { key, label, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, waitSeconds } from "./fields.ts";
+import { defineTool } from "./tool.ts";
+
+export const leaseAcquire = defineTool({
+  name: "lease_acquire",
+  title: "Acquire a lease",
+  description:
+    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token that grows with every new holder: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line for it.",
+  toolset: "lease",
+  effect: "write-idempotent",
+  input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, wait_seconds: waitSeconds.optional() }),
+  output: z.strictObject({
+    acquired: z.boolean(),
+    resource_id: z.string(),
+    holder: z.string().nullable(),
+    token: z.int().nullable(),
+    expires_at: timeOrNull,
+    reason: z.enum(["held", "others_waiting"]).nullable(),
+    queue_position: z.int().optional(),
+  }),
+  positional: ["resource_id"],
+  async handle(context, args) {
+    if (workflowKeys.runOfResource(args.resource_id) !== undefined)
+      throw new HoldfastError("invalid_input", "resource_id: names beginning with workflow/ are the claims of runs and cannot be acquired as leases", {
+        hint: "Use workflow_claim.",
+        details: { field: "resource_id" },
+      });
+    const result = await acquireLease(context, {
+      resource: args.resource_id,
+      holder: args.holder_id,
+      ttlMs: toTtlMs(args.ttl_seconds),
+      waitMs: args.wait_seconds === undefined ? 0 : toMs(args.wait_seconds),
+    });
+    if (result.ok) return { acquired: true, resource_id: result.resource, holder: result.holder, token: result.token, expires_at: toSeconds(result.expiresAtMs), reason: null };
+    return {
+      acquired: false,
+      resource_id: result.resource,
+      holder: result.heldBy ?? null,
+      token: null,
+      expires_at: toSecondsOrNull(result.expiresAtMs),
+      reason: result.heldBy === undefined ? "others_waiting" : "held",
+      ...(result.queuePosition === undefined ? {} : { queue_position: result.queuePosition }),
+    };
+  },
+});
+
+export const leaseRelease = defineTool({
+  name: "lease_release",
+  title: "Release a lease",
+  description:
+    "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one. On resource workflow/<run_id> it gives the run back: claimable at once, steps kept.",
+  toolset: "lease",
+  effect: "write-idempotent",
+  input: z.strictObject({ resource_id: key, holder_id: label, token: token.optional() }),
+  output: z.strictObject({ released: z.boolean(), resource_id: z.string() }),
+  positional: ["resource_id"],
+  async handle(context, args) {
+    const runId = workflowKeys.runOfResource(args.resource_id);
+    const { released } =
+      runId === undefined
+        ? await releaseLease(context, { resource: args.resource_id, holder: args.holder_id, token: args.token })
+        : await giveBackRun(context, { runId, agentId: args.holder_id, token: args.token });
+    return { released, resource_id: args.resource_id };
+  },
+});
+
+export const leaseRenew = defineTool({
+  name: "lease_renew",
+  title: "Renew a lease",
+  description:
+    "Keep a lease you hold for ttl_seconds from now; the token stays. renewed is false when it lapsed or is another's: stop the protected work and acquire again. On resource workflow/<run_id> it is the heartbeat of a claim.",
+  toolset: "lease",
+  effect: "write-idempotent",
+  input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, token: token.optional() }),
+  output: z.strictObject({ renewed: z.boolean(), resource_id: z.string(), expires_at: timeOrNull, token: z.int().nullable(), holder: z.string().nullable() }),
+  positional: ["resource_id"],
+  async handle(context, args) {
+    const runId = workflowKeys.runOfResource(args.resource_id);
+    const ttlMs = toTtlMs(args.ttl_seconds);
+    const result =
+      runId === undefined
+        ? await renewLease(context, { resource: args.resource_id, holder: args.holder_id, ttlMs, token: args.token })
+        : await renewClaim(context, { runId, agentId: args.holder_id, ttlMs, token: args.token });
+    if (!result.ok) return { renewed: false, resource_id: args.resource_id, expires_at: null, token: null, holder: result.heldBy ?? null };
+    return { renewed: true, resource_id: args.resource_id, expires_at: toSeconds(result.expiresAtMs), token: result.token, holder: args.holder_id };
+  },
+});
+
+export const leaseTools = [leaseAcquire, leaseRelease, leaseRenew];

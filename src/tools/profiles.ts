@@ -1,0 +1,75 @@
+import { invalidInput } from "../kernel/errors.ts";
+import { catalog } from "./catalog.ts";
+import type { Tool, Toolset } from "./tool.ts";
+import { toolsets } from "./tool.ts";
+
+export const profiles = ["all", "coding", "coordination", "agentcheckpoint", "sidecar"] as const;
+export type Profile = (typeof profiles)[number];
+
+/** Does the profile hold the tool? Those named after a system hold exactly what that system exposes. */
+const holds: Record<Profile, (tool: Tool) => boolean> = {
+  all: () => true,
+  agentcheckpoint: ({ toolset }) => toolset === "agentcheckpoint",
+  sidecar: ({ toolset, name }) => toolset !== "agentcheckpoint" && !ownTools.has(name),
+  coding: ({ name }) => codingTools.has(name),
+  coordination: ({ name }) => coordinationTools.has(name),
+};
+
+/** Holdfast's own, in none of the systems it replaces. */
+const ownTools = new Set(["state_commit", "workflow_finish"]);
+
+/** One agent that must survive its own crash or a compaction, and leave something for the next one. */
+const codingTools = new Set([
+  "state_set",
+  "state_get",
+  "state_list",
+  "workflow_create",
+  "workflow_discover",
+  "workflow_claim",
+  "workflow_checkpoint",
+  "workflow_resume",
+  "workflow_finish",
+  "session_save",
+  "session_restore",
+]);
+
+/** Many agents on the same work: shared keys, locks, a queue of runs. */
+const coordinationTools = new Set([
+  "state_set",
+  "state_get",
+  "state_delete",
+  "state_list",
+  "state_commit",
+  "workflow_create",
+  "workflow_discover",
+  "workflow_claim",
+  "workflow_checkpoint",
+  "workflow_resume",
+  "workflow_finish",
+  "lease_acquire",
+  "lease_release",
+  "lease_renew",
+]);
+
+export interface Selection {
+  readonly profile?: string;
+  /** Narrows the profile to these toolsets. */
+  readonly toolsets?: readonly string[];
+  /** Leaves only tools that change nothing. */
+  readonly readOnly?: boolean;
+}
+
+export function selectTools({ profile = "all", toolsets: wanted, readOnly = false }: Selection = {}): readonly Tool[] {
+  if (!isProfile(profile)) throw invalidInput("profile", `must be one of ${profiles.join(", ")}`);
+  for (const toolset of wanted ?? []) if (!isToolset(toolset)) throw invalidInput("tools", `${JSON.stringify(toolset)} is unknown; must be some of ${toolsets.join(", ")}`);
+  const selected = catalog.filter((tool) => holds[profile](tool) && (wanted === undefined || wanted.includes(tool.toolset)) && (!readOnly || tool.effect === "read"));
+  if (selected.length === 0)
+    throw invalidInput(
+      "tools",
+      `nothing is left: the profile ${profile}${wanted === undefined ? "" : `, the toolsets ${wanted.join(", ")}`}${readOnly ? " and read-only" : ""} have no tool in common`,
+    );
+  return selected;
+}
+
+const isProfile = (name: string): name is Profile => (profiles as readonly string[]).includes(name);
+const isToolset = (name: string): name is Toolset => (toolsets as readonly string[]).includes(name);

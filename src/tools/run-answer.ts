@@ -1,0 +1,51 @@
+import * as z from "zod";
+import { runStatuses } from "../domain/workflows/workflow.ts";
+import type { RunView } from "../domain/workflows/workflows.ts";
+import { sizeOf } from "./answer-size.ts";
+import { tags, time, timeOrNull, toSeconds, toSecondsOrNull } from "./fields.ts";
+
+/** A run as results show it; the contract calls it `meta`. */
+export const run = z.strictObject({
+  run_id: z.string(),
+  name: z.string(),
+  status: z.enum(runStatuses),
+  tags,
+  priority: z.int(),
+  agent_id: z.string().nullable(),
+  last_step: z.int(),
+  created_at: time,
+  updated_at: time,
+  claim_expires_at: timeOrNull,
+  token: z.int().nullable(),
+  attempts: z.int(),
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
+  omitted: z.array(z.string()).optional(),
+});
+
+export const runAnswer = (view: RunView) => ({
+  run_id: view.runId,
+  name: view.name,
+  status: view.status,
+  tags: view.tags,
+  priority: view.priority,
+  agent_id: view.agentId ?? null,
+  last_step: view.lastStep,
+  created_at: toSeconds(view.createdAtMs),
+  updated_at: toSeconds(view.updatedAtMs),
+  claim_expires_at: toSecondsOrNull(view.claimExpiresAtMs),
+  token: view.token ?? null,
+  attempts: view.attempts,
+  ...(view.result === undefined ? {} : { result: view.result }),
+  ...(view.error === undefined ? {} : { error: view.error }),
+});
+
+/** What a listing shows of one run's result or error; longer ones are named in `omitted` and read with workflow_resume. */
+const listedValueBytesMax = 4_096;
+
+export function listedRun(view: RunView) {
+  const { result, error } = view;
+  const omitted = Object.entries({ result, error }).flatMap(([name, value]) => (value !== undefined && sizeOf(value) > listedValueBytesMax ? [name] : []));
+  if (omitted.length === 0) return runAnswer(view);
+  return { ...runAnswer({ ...view, result: omitted.includes("result") ? undefined : result, error: omitted.includes("error") ? undefined : error }), omitted };
+}

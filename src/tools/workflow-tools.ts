@@ -1,0 +1,223 @@
+import * as z from "zod";
+import { claimNextRun, claimRun } from "../domain/workflows/claims.ts";
+import { findRuns, requireRunView, resumeRun } from "../domain/workflows/find-runs.ts";
+import type { Ending } from "../domain/workflows/workflow.ts";
+import { runStatuses } from "../domain/workflows/workflow.ts";
+import { checkpointRun, createRun, finishRun } from "../domain/workflows/workflows.ts";
+import { invalidInput } from "../kernel/errors.ts";
+import type { Json } from "../kernel/json.ts";
+import { fitting } from "./answer-size.ts";
+import { cursor, fromCursor, toCursor } from "./cursor.ts";
+import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
+import { listedRun, run, runAnswer } from "./run-answer.ts";
+import { defineTool } from "./tool.ts";
+
+export const workflowCreate = defineTool({
+  name: "workflow_create",
+  title: "Create a run",
+  description:
+    "Register a run that survives crashes; agents take it with workflow_claim, higher priority (-1000 to 1000) first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
+  toolset: "workflow",
+  effect: "write",
+  input: z.strictObject({ name: key, tags: tags.optional(), input: json.optional(), run_id: key.optional(), priority: z.int().min(-1000).max(1000).optional() }),
+  output: z.strictObject({ run_id: z.string(), name: z.string(), status: z.enum(runStatuses), created: z.boolean() }),
+  positional: ["name"],
+  async handle(context, args) {
+    const result = await createRun(context, { name: args.name, tags: args.tags, input: args.input, runId: args.run_id, priority: args.priority });
+    return { run_id: result.runId, name: result.name, status: result.status, created: result.created };
+  },
+});
+
+const listLimit = { default: 50, max: 200 } as const;
+const runsOutput = z.strictObject({ runs: z.array(run), cursor: z.string().nullable() });
+
+export const workflowDiscover = defineTool({
+  name: "workflow_discover",
+  title: "Find runs",
+  description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}. To take work at once: workflow_claim without run_id.`,
+  toolset: "workflow",
+  effect: "read",
+  input: z.strictObject({
+    tags: tags.optional(),
+    status: z.enum(runStatuses).optional(),
+    claimable: z.boolean().optional(),
+    limit: pageLimit(listLimit.max).optional(),
+    cursor: cursor.optional(),
+  }),
+  output: runsOutput,
+  positional: [],
+  async handle(context, args) {
+    // The two orders are two indexes: a position in one means nothing in the other.
+    const list = args.claimable ? "claimable" : "runs";
+    const found = await findRuns(context, {
+      tags: Object.entries(args.tags ?? {}),
+      status: args.status,
+      claimable: args.claimable ?? false,
+      limit: args.limit ?? listLimit.default,
+      after: args.cursor === undefined ? undefined : fromCursor(list, args.cursor),
+    });
+    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor(list, found.next) };
+  },
+});
+
+export const workflowClaim = defineTool({
+  name: "workflow_claim",
+  title: "Claim a run",
+  description:
+    "Take a run; exactly one racing agent wins. Without run_id: the next claimable run with these tags. Claiming your own again extends it. It lapses after ttl_seconds without a checkpoint; lease_renew and lease_release on resource workflow/<run_id> keep it or give it back. Refused: claimed:false, reason, the holder's agent_id. Then call workflow_resume.",
+  toolset: "workflow",
+  effect: "write",
+  input: z.strictObject({ run_id: key.optional(), agent_id: label, ttl_seconds: ttlSeconds.optional(), tags: tags.optional() }),
+  output: z.strictObject({
+    claimed: z.boolean(),
+    run_id: z.string().nullable(),
+    agent_id: z.string().nullable(),
+    token: z.int().nullable(),
+    expires_at: timeOrNull,
+    reason: z.enum(["held", "nothing_claimable"]).nullable(),
+  }),
+  positional: ["run_id"],
+  async handle(context, { run_id: runId, agent_id: agentId, ttl_seconds: seconds, tags: wanted }) {
+    if (runId !== undefined && wanted !== undefined) throw invalidInput("tags", "allowed only without run_id");
+    const ttlMs = seconds === undefined ? context.server.claimTtlMs : toTtlMs(seconds);
+    const result = runId === undefined ? await claimNextRun(context, { tags: Object.entries(wanted ?? {}), agentId, ttlMs }) : await claimRun(context, { runId, agentId, ttlMs });
+    if (result.ok) return { claimed: true, run_id: result.runId, agent_id: result.agentId, token: result.token, expires_at: toSeconds(result.expiresAtMs), reason: null };
+    return {
+      claimed: false,
+      run_id: result.runId ?? null,
+      agent_id: result.heldBy ?? null,
+      token: null,
+      expires_at: toSecondsOrNull(result.expiresAtMs),
+      reason: result.runId === undefined ? "nothing_claimable" : "held",
+    };
+  },
+});
+
+export const workflowCheckpoint = defineTool({
+  name: "workflow_checkpoint",
+  title: "Checkpoint a step",
+  description:
+    "Store a step's output and extend the claim. The same step and output again changes nothing; another output replaces it. A claimed run needs its holder's agent_id or token, else error claim_held; claim_lost = another agent took over, stop.",
+  toolset: "workflow",
+  effect: "write-idempotent",
+  input: z.strictObject({ run_id: key, step: z.int().min(0), output: json, agent_id: label.optional(), token: token.optional() }),
+  output: z.strictObject({ ok: z.boolean(), run_id: z.string(), step: z.int(), last_step: z.int() }),
+  positional: ["run_id", "step", "output"],
+  async handle(context, args) {
+    const result = await checkpointRun(context, { runId: args.run_id, step: args.step, output: args.output, agentId: args.agent_id, token: args.token });
+    return { ok: true, run_id: result.runId, step: result.step, last_step: result.lastStep };
+  },
+});
+
+const stepLimit = { default: 100, max: 1_000 } as const;
+
+export const workflowResume = defineTool({
+  name: "workflow_resume",
+  title: "Resume a run",
+  description: `What is needed to go on with a run: input, last_step, meta and the newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more. Changes nothing: claim the run first.`,
+  toolset: "workflow",
+  effect: "read",
+  input: z.strictObject({ run_id: key, steps_after: z.int().min(0).optional(), limit: pageLimit(stepLimit.max).optional() }),
+  output: z.strictObject({
+    run_id: z.string(),
+    last_step: z.int(),
+    step_outputs: z.custom<Record<string, unknown>>((value) => typeof value === "object").meta({ type: "object" }),
+    meta: run,
+    input: z.unknown().optional(),
+    omitted: z.boolean(),
+  }),
+  positional: ["run_id"],
+  async handle(context, args) {
+    const { view, input, steps, more } = await resumeRun(context, args.run_id, { stepsAfter: args.steps_after, limit: args.limit ?? stepLimit.default });
+    const shown = fitting(args.steps_after === undefined ? steps.toReversed() : steps, ({ output }) => output);
+    const ascending = args.steps_after === undefined ? shown.toReversed() : shown;
+    return {
+      run_id: view.runId,
+      last_step: view.lastStep,
+      step_outputs: Object.fromEntries(ascending.map(({ step, output }) => [String(step), output])),
+      meta: runAnswer(view),
+      ...(input === undefined ? {} : { input }),
+      omitted: more || shown.length < steps.length,
+    };
+  },
+});
+
+export const workflowStatus = defineTool({
+  name: "workflow_status",
+  title: "Show a run's status",
+  description: "One run's status, last step, holder and times, without its outputs (workflow_resume has them). An unknown run_id is the error not_found.",
+  toolset: "workflow",
+  effect: "read",
+  input: z.strictObject({ run_id: key }),
+  output: z.strictObject({
+    run_id: z.string(),
+    status: z.enum(runStatuses),
+    last_step: z.int(),
+    agent_id: z.string().nullable(),
+    created_at: z.number(),
+    updated_at: z.number(),
+    claim_expires_at: timeOrNull,
+  }),
+  positional: ["run_id"],
+  async handle(context, args) {
+    const { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
+    return { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at };
+  },
+});
+
+export const workflowList = defineTool({
+  name: "workflow_list",
+  title: "List runs",
+  description: `List all runs, newest first. limit: default ${listLimit.default}; pass cursor on for the next page. Filters: workflow_discover.`,
+  toolset: "workflow",
+  effect: "read",
+  input: z.strictObject({ limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional() }),
+  output: runsOutput,
+  positional: [],
+  async handle(context, args) {
+    const after = args.cursor === undefined ? undefined : fromCursor("runs", args.cursor);
+    const found = await findRuns(context, { tags: [], claimable: false, limit: args.limit ?? listLimit.default, after });
+    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor("runs", found.next) };
+  },
+});
+
+export const workflowFinish = defineTool({
+  name: "workflow_finish",
+  title: "Finish a run",
+  description:
+    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token, except to cancel it.",
+  toolset: "workflow",
+  effect: "write",
+  input: z.strictObject({
+    run_id: key,
+    status: z.enum(["done", "failed", "cancelled"]),
+    result: json.optional(),
+    error: json.optional(),
+    retry: z.boolean().optional(),
+    agent_id: label.optional(),
+    token: token.optional(),
+  }),
+  output: z.strictObject({ ok: z.boolean(), run_id: z.string(), status: z.enum(runStatuses), attempts: z.int() }),
+  positional: ["run_id", "status"],
+  async handle(context, args) {
+    const done = await finishRun(context, { runId: args.run_id, ending: endingOf(args), agentId: args.agent_id, token: args.token });
+    return { ok: true, run_id: done.runId, status: done.status, attempts: done.attempts };
+  },
+});
+
+interface EndingArgs {
+  readonly status: Ending["status"];
+  readonly result?: Json;
+  readonly error?: Json;
+  readonly retry?: boolean;
+}
+
+function endingOf({ status, result, error, retry = false }: EndingArgs): Ending {
+  if (status !== "done" && result !== undefined) throw invalidInput("result", 'allowed only with status "done"');
+  if (status === "done" && error !== undefined) throw invalidInput("error", 'allowed only with status "failed" or "cancelled"');
+  if (status !== "failed" && retry) throw invalidInput("retry", 'allowed only with status "failed"');
+  if (status === "done") return { status, result };
+  return status === "failed" ? { status, error, retry } : { status, error };
+}
+
+export const workflowTools = [workflowCreate, workflowDiscover, workflowClaim, workflowCheckpoint, workflowResume, workflowStatus, workflowList, workflowFinish];

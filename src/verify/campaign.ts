@@ -1,0 +1,94 @@
+import { systemClock } from "../kernel/clock.ts";
+import type { Json, JsonObject } from "../kernel/json.ts";
+import { openNamespaceStore } from "../store/namespace-store.ts";
+import type { Engine, Store } from "../store/store.ts";
+import type { Scope } from "../store/transact.ts";
+import type { Violation } from "./checkers/violation.ts";
+import { type Random, seededRandom } from "./random.ts";
+import { type Job, type Message, type WorkerCommand, WorkerProcess } from "./worker-process.ts";
+
+/** What every campaign is given: a store that others can open too, and the way to start others. */
+export interface CampaignContext {
+  readonly storeUrl: string;
+  /** The parent's own connection, used to prepare and to audit. */
+  readonly engine: Engine;
+  /** Campaigns keep to namespaces that begin like this. */
+  readonly namespace: string;
+  readonly worker: WorkerCommand;
+  readonly seed: number;
+  /** Told now and then how far a campaign is, from 0 to 1. */
+  readonly onProgress?: (done: number) => void;
+}
+
+/** What a campaign did and found. Figures are counts that a person can read: kills, commits, take-overs. */
+export interface CampaignResult {
+  readonly figures: Readonly<Record<string, number>>;
+  readonly violations: readonly Violation[];
+}
+
+/** One campaign's corner of the store, its workers, and its chance. */
+export class Arena {
+  readonly store: Store;
+  readonly scope: Scope;
+  readonly random: Random;
+  readonly #context: CampaignContext;
+  readonly #namespace: string;
+  readonly #workers = new Set<WorkerProcess>();
+  #started = 0;
+
+  constructor(context: CampaignContext, name: string) {
+    this.#context = context;
+    this.#namespace = `${context.namespace}-${name}`;
+    this.store = openNamespaceStore(context.engine, this.#namespace, systemClock);
+    this.scope = { store: this.store, clock: systemClock, writer: "verify" };
+    this.random = seededRandom(context.seed);
+  }
+
+  /** Every worker has a name of its own, so that the log says who did what. */
+  start(job: string, parameters: JsonObject = {}, onMessage: (message: Message, worker: WorkerProcess) => void = () => {}): WorkerProcess {
+    this.#started += 1;
+    const told: Job = {
+      ...parameters,
+      job,
+      name: `${job}-${this.#started}`,
+      store: this.#context.storeUrl,
+      namespace: this.#namespace,
+      seed: Math.floor(this.random() * 2 ** 32),
+    };
+    const worker: WorkerProcess = new WorkerProcess(this.#context.worker, told, (message) => onMessage(message, worker));
+    this.#workers.add(worker);
+    void worker.ended.then(
+      () => this.#workers.delete(worker),
+      () => {},
+    );
+    return worker;
+  }
+
+  progress(done: number): void {
+    this.#context.onProgress?.(Math.min(1, done));
+  }
+
+  /** Whatever happened, no process is left behind. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const left = [...this.#workers];
+    for (const worker of left) worker.kill();
+    await Promise.allSettled(left.map((worker) => worker.ended));
+  }
+}
+
+/** Waiting is pointless once a worker has ended that was to go on: its failure is the answer then. */
+export const whileAlive = <T>(workers: readonly WorkerProcess[], promise: Promise<T>): Promise<T> =>
+  Promise.race([promise, ...workers.map((worker) => worker.ended.then(() => Promise.reject(new Error(`Worker ${worker.name} ended too early.`))))]);
+
+/** A promise and the way to keep it (Node 20 has no Promise.withResolvers). */
+export function openSignal<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((keep) => {
+    resolve = keep;
+  });
+  return { promise, resolve: (value) => resolve(value) };
+}
+
+export const pause = (ms: number): Promise<void> => systemClock.sleep(ms);
+
+export const asNumber = (value: Json | undefined): number => value as number;

@@ -1,0 +1,26 @@
+import { Arena, asNumber, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
+import { checkAtomic, type Sighting } from "../checkers/atomic.ts";
+import { atomicMembers } from "../jobs/atomic.ts";
+import { startWorkers } from "../worker-process.ts";
+
+/** G5. Writers give eight keys one value at a time; readers in other processes, looking all the while, never see a mixture. Writers are killed and replaced. */
+export async function atomicity(context: CampaignContext, { forMs, kills }: { readonly forMs: number; readonly kills: number }): Promise<CampaignResult> {
+  await using arena = new Arena(context, "atomic");
+  const sightings: Sighting[] = [];
+  let commits = 0;
+  const readers = await startWorkers(2, () =>
+    arena.start("atomic", { role: "reader" }, (message, { name }) =>
+      sightings.push({ by: name, revision: asNumber(message.revision), values: message.values as Readonly<Record<string, unknown>> }),
+    ),
+  );
+  for (let killed = 0; killed <= kills; killed += 1) {
+    const writers = await startWorkers(2, () => arena.start("atomic", { role: "writer" }, () => void (commits += 1)));
+    await Promise.race([pause(forMs / (kills + 1)), ...readers.map((reader) => reader.ended)]);
+    for (const writer of writers) writer.kill();
+    await Promise.all(writers.map((writer) => writer.ended));
+    arena.progress((killed + 1) / (kills + 1));
+  }
+  for (const reader of readers) reader.kill();
+  await Promise.all(readers.map((reader) => reader.ended));
+  return { figures: { commits_of_8_keys: commits, looks: sightings.length, writers_killed: 2 * (kills + 1) }, violations: checkAtomic(atomicMembers, sightings) };
+}

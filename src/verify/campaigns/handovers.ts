@@ -1,0 +1,169 @@
+import { leaseKeys, workflowKeys } from "../../domain/keyspace.ts";
+import { requireRunView } from "../../domain/workflows/find-runs.ts";
+import { createRun } from "../../domain/workflows/workflows.ts";
+import type { LogRow } from "../../store/store.ts";
+import { Arena, asNumber, type CampaignContext, type CampaignResult, openSignal, pause, whileAlive } from "../campaign.ts";
+import { checkHandover, type Handover, type RunEvent } from "../checkers/handover.ts";
+import type { Violation } from "../checkers/violation.ts";
+import { Violations } from "../checkers/violation.ts";
+import { readWholeLog } from "../read-whole.ts";
+import type { Message, WorkerProcess } from "../worker-process.ts";
+
+const ttlMs = 60;
+const lockPatienceMs = 400;
+
+export interface HandoverSize {
+  readonly runs: number;
+  readonly steps: number;
+  readonly inParallel: number;
+}
+
+/**
+ * G8. Runs of several steps, whose workers are killed right after one of the lines they say (claimed, sending a step, step acknowledged, sending the next):
+ * every point between two of them is met. A successor takes over. Every third worker is stopped instead, and continued when it has been replaced.
+ */
+export async function handovers(context: CampaignContext, { runs, steps, inParallel }: HandoverSize): Promise<CampaignResult> {
+  await using arena = new Arena(context, "handover");
+  const violations: Violation[] = [];
+  const told = new Map<string, readonly Handover[]>();
+  const figures = { runs, steps, killed: 0, stopped: 0, stopped_refused: 0, hand_overs: 0 };
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < runs) {
+      const run = `run-${next}`;
+      next += 1;
+      await createRun(arena.scope, { name: run, runId: run });
+      const relay = new Relay(arena, run, steps);
+      await relay.run();
+      told.set(run, relay.handovers);
+      figures.killed += relay.killed;
+      figures.stopped += relay.stopped;
+      figures.stopped_refused += relay.refused;
+      figures.hand_overs += relay.handovers.length - 1;
+      violations.push(...relay.violations.list());
+      const { status, lastStep } = await requireRunView(arena.scope, run);
+      if (status !== "done" || lastStep !== steps) violations.push({ guarantee: "G8", fault: "run_unfinished", detail: `${run} is ${status} at step ${lastStep} of ${steps}.` });
+      arena.progress(told.size / runs);
+    }
+  };
+  await Promise.all(Array.from({ length: inParallel }, lane));
+  const { rows } = await readWholeLog(arena.store);
+  for (const [run, handed] of told) violations.push(...checkHandover(run, runEvents(rows, run), handed));
+  return { figures, violations };
+}
+
+/** One run, handed from worker to worker. */
+class Relay {
+  readonly handovers: Handover[] = [];
+  readonly violations = new Violations("G8");
+  killed = 0;
+  stopped = 0;
+  refused = 0;
+  readonly #arena: Arena;
+  readonly #run: string;
+  readonly #steps: number;
+  #acknowledged = 0;
+  #sent = 0;
+  #finished = false;
+
+  constructor(arena: Arena, run: string, steps: number) {
+    this.#arena = arena;
+    this.#run = run;
+    this.#steps = steps;
+  }
+
+  async run(): Promise<void> {
+    let sleeper: Leg | undefined;
+    for (let cut = 1; !this.#finished; cut += 1) {
+      const isLast = cut > this.#steps;
+      const leg = this.#start(isLast ? Number.POSITIVE_INFINITY : 1 + (cut % 4), cut % 3 === 0 && !isLast);
+      if (sleeper !== undefined) await this.#replace(sleeper, leg);
+      sleeper = undefined;
+      await Promise.race([leg.cut, leg.worker.ended]);
+      if (!leg.wasCut()) await leg.worker.finish();
+      else if (leg.stops) {
+        this.stopped += 1;
+        sleeper = leg;
+      } else {
+        this.killed += 1;
+        await leg.worker.ended;
+      }
+    }
+    // Stopped by a line that came when the run was already over.
+    sleeper?.worker.proceed();
+    await sleeper?.worker.finish();
+  }
+
+  /** A worker that is killed or stopped as soon as it has said so many lines. */
+  #start(lines: number, stops: boolean): Leg {
+    const acknowledgedStep = this.#acknowledged;
+    const claimed = openSignal<void>();
+    const ended = openSignal<string>();
+    const cut = openSignal<void>();
+    let said = 0;
+    const worker: WorkerProcess = this.#arena.start("steps", {}, (message: Message) => {
+      if (message.claimed !== undefined) {
+        this.handovers.push({ by: worker.name, foundStep: asNumber(message.found), acknowledgedStep, sentStep: this.#sent });
+        claimed.resolve();
+      }
+      if (message.sent !== undefined) this.#sent = Math.max(this.#sent, asNumber(message.sent));
+      if (message.acknowledged !== undefined) this.#acknowledged = Math.max(this.#acknowledged, asNumber(message.acknowledged));
+      if (message.finished === true || message.refused === "workflow_finished") this.#finished = true;
+      if (message.finished === true || message.refused !== undefined) ended.resolve(String(message.refused ?? "finished"));
+      said += 1;
+      if (said === lines) {
+        if (stops) worker.stop();
+        else worker.kill();
+      }
+      if (said >= lines || this.#finished) cut.resolve();
+    });
+    worker.send({ run: this.#run, steps: this.#steps, ttlMs });
+    return { worker, stops, claimed: claimed.promise, ended: ended.promise, cut: cut.promise, wasCut: () => said >= lines };
+  }
+
+  /** The stopped worker sleeps until the other has the run; only if it was stopped inside a transaction it must be let out of it first. */
+  async #replace(sleeper: Leg, successor: Leg): Promise<void> {
+    const outcome = Promise.race([successor.claimed.then(() => "claimed"), successor.ended, successor.worker.ended]);
+    while ((await Promise.race([outcome, pause(ttlMs + lockPatienceMs).then(() => "waiting")])) === "waiting") {
+      sleeper.worker.proceed();
+      await pause(1);
+      sleeper.worker.stop();
+    }
+    if ((await outcome) === "claimed") return this.#wake(sleeper);
+    // Let out of its transaction, it may have gone on with a run that nobody had taken yet, and finished it.
+    sleeper.worker.proceed();
+    await sleeper.worker.finish();
+  }
+
+  /** A replaced worker goes on as if nothing had happened, and must be told that it may not. */
+  async #wake({ worker, ended }: Leg): Promise<void> {
+    worker.proceed();
+    const code = await whileAlive([worker], ended);
+    if (code === "claim_lost" || code === "workflow_finished") this.refused += 1;
+    else this.violations.add("replaced_worker_served", `${this.#run}: ${worker.name} was replaced and then told: ${code}.`);
+    await worker.finish();
+  }
+}
+
+/** One worker's part of the way. */
+interface Leg {
+  readonly worker: WorkerProcess;
+  readonly stops: boolean;
+  readonly claimed: Promise<void>;
+  /** How it ended by itself: refused with a code, or finished. */
+  readonly ended: Promise<string>;
+  /** It has been killed or stopped, or the run is over. */
+  readonly cut: Promise<void>;
+  wasCut(): boolean;
+}
+
+function runEvents(rows: readonly LogRow[], run: string): readonly RunEvent[] {
+  const holderKey = leaseKeys.holder(workflowKeys.resource(run));
+  const steps = workflowKeys.steps(run);
+  return rows.flatMap((row): RunEvent[] => {
+    if (row.op !== "put") return [];
+    if (row.key === holderKey) return [{ revision: row.revision, what: "claimed", by: row.writer }];
+    if (row.key.startsWith(steps.start)) return [{ revision: row.revision, what: "step", by: row.writer, step: workflowKeys.stepOf(row.key) }];
+    return [];
+  });
+}

@@ -1,0 +1,56 @@
+import { Arena, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
+import { checkCommits } from "../checkers/commits.ts";
+import { checkHistoryEqualsState } from "../checkers/history-equals-state.ts";
+import { checkRevisions } from "../checkers/revisions.ts";
+import { CommitJournal } from "../commit-journal.ts";
+import { between } from "../random.ts";
+import { readWholeLog, readWholeState } from "../read-whole.ts";
+
+/** One in so many workers is killed while it is still starting or opening the store. */
+const earlyKills = 12;
+/** When a start takes about this long, a kill within it falls anywhere between the fork and the first commit. */
+const startMsMax = 150;
+const workMs = { min: 5, max: 150 } as const;
+
+/**
+ * G1, G4, G5, G11. Several processes do everything an agent may do, and are killed at random, again and again. The parent keeps a journal
+ * of what each sent and was answered, and holds the store to it: nothing acknowledged is lost, nothing is torn, no revision or version
+ * is missing or given twice, and the log gives the state.
+ */
+export async function killNine(context: CampaignContext, { kills, workers }: { readonly kills: number; readonly workers: number }): Promise<CampaignResult> {
+  await using arena = new Arena(context, "kill");
+  const journal = new CommitJournal();
+  let killed = 0;
+  let killedAtWork = 0;
+  const slot = async (): Promise<void> => {
+    while (killed < kills) {
+      const worker = arena.start("load", {}, (message, { name }) => journal.hear(name, message));
+      if (between(arena.random, 1, earlyKills) === 1) await pause(between(arena.random, 1, startMsMax));
+      else {
+        await Promise.race([worker.ready, worker.ended]);
+        await Promise.race([pause(between(arena.random, workMs.min, workMs.max)), worker.ended]);
+        killedAtWork += 1;
+      }
+      worker.kill();
+      killed += 1;
+      await worker.ended;
+      arena.progress(killed / kills);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, slot));
+  const { rows, revision } = await readWholeLog(arena.store);
+  const { entries, nowMs } = await readWholeState(arena.store);
+  const { commits, acknowledged } = journal;
+  return {
+    figures: {
+      kills: killed,
+      kills_at_work: killedAtWork,
+      commits_acknowledged: acknowledged.length,
+      commits_unanswered: commits.filter((commit) => commit.answer === undefined).length,
+      commits_refused: commits.filter((commit) => commit.answer === "refused").length,
+      revisions: revision,
+      log_rows: rows.length,
+    },
+    violations: [...checkCommits(commits, rows), ...checkRevisions({ rows, acknowledged, revision }), ...checkHistoryEqualsState({ rows, entries, nowMs })],
+  };
+}

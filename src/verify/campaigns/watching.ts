@@ -1,0 +1,42 @@
+import { everything } from "../../store/ranges.ts";
+import type { Change } from "../../store/store.ts";
+import { Arena, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
+import { checkWatch } from "../checkers/watch.ts";
+import { between } from "../random.ts";
+import { readWholeLog } from "../read-whole.ts";
+import { startWorkers } from "../worker-process.ts";
+
+const catchUpMs = 20_000;
+
+/** G10. While several processes write, a watcher is killed and begun again after the last revision it had seen; together its lives see every change once, in order, whole. */
+export async function watching(context: CampaignContext, { lives, writers }: { readonly lives: number; readonly writers: number }): Promise<CampaignResult> {
+  await using arena = new Arena(context, "watch");
+  const load = await startWorkers(writers, () => arena.start("load"));
+  const told: { after: number; changes: Change[] }[] = [];
+  let after = 0;
+  const watch = () => {
+    const life: { after: number; changes: Change[] } = { after, changes: [] };
+    told.push(life);
+    return arena.start("watch", { after }, ({ change }) => {
+      life.changes.push(change as unknown as Change);
+      after = (change as unknown as Change).revision;
+    });
+  };
+  for (let life = 1; life < lives; life += 1) {
+    const watcher = watch();
+    await Promise.race([watcher.ready, watcher.ended]);
+    await Promise.race([pause(between(arena.random, 10, 120)), watcher.ended]);
+    watcher.kill();
+    await watcher.ended;
+    arena.progress(life / lives);
+  }
+  const last = watch();
+  await Promise.race([last.ready, last.ended]);
+  for (const worker of load) worker.kill();
+  await Promise.all(load.map((worker) => worker.ended));
+  const { rows, revision } = await readWholeLog(arena.store, everything);
+  for (const until = Date.now() + catchUpMs; after < revision && Date.now() < until; ) await Promise.race([pause(10), last.ended]);
+  last.kill();
+  await last.ended;
+  return { figures: { watcher_lives: lives, writers, revisions_seen: new Set(told.flatMap(({ changes }) => changes.map((change) => change.revision))).size, log_rows: rows.length }, violations: checkWatch({ lives: told, rows }) };
+}

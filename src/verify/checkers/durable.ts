@@ -1,0 +1,38 @@
+import type { Violation } from "./violation.ts";
+import { Violations } from "./violation.ts";
+
+/** A write as its client saw it. `revision` is there exactly when it was acknowledged before the crash. */
+export interface SentWrite {
+  readonly key: string;
+  readonly value: string;
+  readonly revision?: number;
+}
+
+/** What the store has after the crash: every version of every key, from the log. */
+export interface FoundWrite {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: number;
+}
+
+/** G1. Every acknowledged write is there, as it was acknowledged; nothing is there that nobody sent. */
+export function checkDurable(sent: readonly SentWrite[], found: readonly FoundWrite[]): readonly Violation[] {
+  const violations = new Violations("G1");
+  const name = ({ key, value }: { key: string; value: string }): string => `${key} = ${value}`;
+  const foundByName = new Map(found.map((write) => [name(write), write]));
+  const sentNames = new Set(sent.map(name));
+  for (const write of sent) {
+    if (write.revision === undefined) continue;
+    const there = foundByName.get(name(write));
+    if (there === undefined) violations.add("acknowledged_write_missing", `${name(write)} was acknowledged at revision ${write.revision} and is gone.`);
+    else if (there.revision !== write.revision)
+      violations.add("acknowledged_write_moved", `${name(write)} was acknowledged at revision ${write.revision} and stands at ${there.revision}.`);
+  }
+  const seen = new Set<string>();
+  for (const write of found) {
+    if (!sentNames.has(name(write))) violations.add("unsent_write_found", `${name(write)} stands at revision ${write.revision}, and nobody sent it.`);
+    if (seen.has(name(write))) violations.add("write_done_twice", `${name(write)} was sent once and stands twice, again at revision ${write.revision}.`);
+    seen.add(name(write));
+  }
+  return violations.list();
+}

@@ -1,0 +1,27 @@
+import type { Violation } from "./violation.ts";
+import { Violations } from "./violation.ts";
+
+/** Many tried to take one thing (a version, a lease, a run) at once; these were told that they had it. */
+export interface Race {
+  readonly name: string;
+  readonly winners: readonly string[];
+  /** Sent, but never answered: may have won without knowing. */
+  readonly unanswered: readonly string[];
+  /** Who the store says has it. */
+  readonly holder: string | undefined;
+}
+
+/** G3, G8. Exactly one racer wins, and it is the one that the store names. */
+export function checkOneWinner(races: readonly Race[]): readonly Violation[] {
+  const violations = new Violations("G8");
+  for (const { name, winners, unanswered, holder } of races) {
+    if (winners.length > 1) violations.add("several_winners", `${name}: ${winners.join(", ")} were all told that they had won.`);
+    if (winners.length === 0 && unanswered.length === 0) violations.add("no_winner", `${name}: every racer was told that another had won.`);
+    if (holder === undefined && winners.length > 0) violations.add("winner_forgotten", `${name}: ${winners.join(", ")} won, and the store knows no holder.`);
+    if (holder !== undefined && winners.length > 0 && !winners.includes(holder))
+      violations.add("holder_differs", `${name}: ${winners.join(", ")} won, and the store names ${holder}.`);
+    if (holder !== undefined && winners.length === 0 && !unanswered.includes(holder))
+      violations.add("holder_invented", `${name}: the store names ${holder}, which was refused or never asked.`);
+  }
+  return violations.list();
+}

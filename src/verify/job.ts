@@ -1,0 +1,26 @@
+import type { Clock } from "../kernel/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { Scope } from "../store/transact.ts";
+import type { Random } from "./random.ts";
+import type { Job, Message } from "./worker-process.ts";
+
+/** What a worker's job is given: its own connection to the store, and a line to the parent. */
+export interface JobContext {
+  readonly job: Job;
+  readonly store: Store;
+  /** Writes under the worker's name. */
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Heard by the parent even if this process is killed right after. */
+  say(message: Message): void;
+  /** The parent's commands, until it has no more. */
+  readonly commands: AsyncIterable<Message>;
+}
+
+export type RunJob = (context: JobContext) => Promise<void>;
+
+/** Answers every command in the order it came. */
+export async function answerCommands({ commands, say }: JobContext, answer: (command: Message) => Promise<Message>): Promise<void> {
+  for await (const command of commands) say({ ...(await answer(command)), re: command.id ?? null });
+}

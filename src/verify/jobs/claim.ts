@@ -1,0 +1,12 @@
+import { claimRun } from "../../domain/workflows/claims.ts";
+import { answerCommands, type RunJob } from "../job.ts";
+import type { Message } from "../worker-process.ts";
+
+const claimTtlMs = 60_000;
+
+/** Claims each run it is told of, at once, and answers whether it was given to it. */
+export const claimJob: RunJob = (context) =>
+  answerCommands(context, async ({ run }): Promise<Message> => {
+    const result = await claimRun(context.scope, { runId: String(run), agentId: context.job.name, ttlMs: claimTtlMs });
+    return result.ok ? { won: true, token: result.token } : { won: false, heldBy: result.heldBy ?? null };
+  });

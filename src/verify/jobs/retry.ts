@@ -1,0 +1,39 @@
+import { commitState, setState } from "../../domain/state/state.ts";
+import { createRun } from "../../domain/workflows/workflows.ts";
+import { fingerprint } from "../../kernel/json.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { RunJob } from "../job.ts";
+import type { Message } from "../worker-process.ts";
+
+/** Requests whose second effect would show: a further version, a second revision of a group, a second run of the same name. */
+const requests: readonly ((scope: Scope, index: number) => Promise<unknown>)[] = [
+  (scope, index) => setState(scope, { key: `request/${index}`, value: index }),
+  (scope, index) =>
+    commitState(scope, {
+      writes: [
+        { op: "set", key: `request/${index}`, value: index },
+        { op: "delete", key: `absent/${index}` },
+      ],
+      expected: [],
+      guards: [],
+    }),
+  (scope, index) => createRun(scope, { name: `request/${index}` }),
+];
+
+export const requestKey = (index: number): string => `request-${index}`;
+
+/** Sends numbered requests from `from` on, each under its own request key, saying before and after. A command names one to be sent again. */
+export const retryJob: RunJob = async ({ job, scope, say, commands }) => {
+  const send = async (index: number): Promise<Message> => {
+    const request = { key: requestKey(index), fingerprint: fingerprint(["request", index]) };
+    return { answered: index, answer: JSON.stringify(await requests[index % requests.length]?.({ ...scope, request }, index)) };
+  };
+  if (job.again === true) {
+    for await (const { index } of commands) say(await send(Number(index)));
+    return;
+  }
+  for (let index = Number(job.from); index < Number(job.until); index += 1) {
+    say({ sent: index });
+    say(await send(index));
+  }
+};

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Json, JsonObject } from "../kernel/json.ts";
+
+/** How to start a worker: the same executable with a hidden command, or a test's own file. */
+export interface WorkerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+/** What a worker is told first. `name` is also the writer of everything it commits. */
+export interface Job extends JsonObject {
+  readonly job: string;
+  readonly name: string;
+  readonly store: string;
+  readonly namespace: string;
+  readonly seed: number;
+}
+
+export type Message = { readonly [key: string]: Json };
+
+const stderrCharsMax = 4_000;
+
+/**
+ * One client in a process of its own. It speaks in lines of JSON; what it said before it was killed is still heard,
+ * because the pipe outlives it. The parent's memory of those lines is the journal that audits are made against.
+ */
+export class WorkerProcess {
+  readonly name: string;
+  /** Resolves when the worker has said "ready": it is connected to the store. */
+  readonly ready: Promise<void>;
+  /** Resolves when the process is gone and everything it said has been heard. Rejects when it failed by itself. */
+  readonly ended: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #onMessage: (message: Message) => void;
+  readonly #asked = new Map<number, { resolve(answer: Message): void; reject(error: Error): void }>();
+  #nextId = 1;
+  #stderr = "";
+  #rest = "";
+  #killed = false;
+  #heardReady: () => void = () => {};
+
+  constructor(command: WorkerCommand, job: Job, onMessage: (message: Message) => void = () => {}) {
+    this.name = job.name;
+    this.#onMessage = onMessage;
+    this.#child = spawn(command.file, command.args, { stdio: ["pipe", "pipe", "pipe"] });
+    this.ready = new Promise((resolve) => {
+      this.#heardReady = resolve;
+    });
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-stderrCharsMax);
+    });
+    // A worker that is killed leaves a broken pipe behind; how it ended is judged below.
+    this.#child.stdin?.on("error", () => {});
+    this.ended = new Promise((resolve, reject) => {
+      this.#child.once("error", reject);
+      this.#child.once("close", (code, signal) => {
+        const failure = new Error(`Worker ${job.name} (${job.job}) ended with ${signal ?? `exit code ${code}`}${this.#stderr === "" ? "" : `: ${this.#stderr.trim()}`}`);
+        for (const { reject: refuse } of this.#asked.values()) refuse(failure);
+        if (code === 0 || this.#killed) resolve();
+        else reject(failure);
+      });
+    });
+    // Whoever awaits `ended` gets the failure; one that nobody awaits yet must not end the parent.
+    this.ended.catch(() => {});
+    this.send(job);
+  }
+
+  send(message: Message): void {
+    if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Sends a command and waits for its answer. */
+  ask(command: Message): Promise<Message> {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.send({ ...command, id });
+    });
+  }
+
+  kill(): void {
+    this.#killed = true;
+    this.#child.kill("SIGKILL");
+  }
+
+  stop(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  proceed(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  /** No more commands: the worker ends when it has done what it was told. */
+  async finish(): Promise<void> {
+    this.#child.stdin?.end();
+    await this.ended;
+  }
+
+  #hear(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    // A line cut by a kill was never said.
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const message = JSON.parse(line) as Message;
+      if (message.ready === true) this.#heardReady();
+      else if (typeof message.re === "number") {
+        this.#asked.get(message.re)?.resolve(message);
+        this.#asked.delete(message.re);
+      } else this.#onMessage(message);
+    }
+  }
+}
+
+/** Starts all and waits until each is connected; one that dies before that fails the whole. */
+export async function startWorkers(count: number, start: (index: number) => WorkerProcess): Promise<readonly WorkerProcess[]> {
+  const workers = Array.from({ length: count }, (_, index) => start(index));
+  try {
+    await Promise.all(workers.map((worker) => Promise.race([worker.ready, worker.ended.then(() => Promise.reject(new Error(`Worker ${worker.name} ended before it was ready.`)))])));
+    return workers;
+  } catch (error) {
+    for (const worker of workers) worker.kill();
+    throw error;
+  }
+}

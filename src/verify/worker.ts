@@ -1,0 +1,69 @@
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { openEngine } from "../engines/open-store.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { openNamespaceStore } from "../store/namespace-store.ts";
+import type { Engine } from "../store/store.ts";
+import type { RunJob } from "./job.ts";
+import { atomicJob } from "./jobs/atomic.ts";
+import { claimJob } from "./jobs/claim.ts";
+import { expiryJob } from "./jobs/expiry.ts";
+import { incrementJob } from "./jobs/increment.ts";
+import { leaseJob } from "./jobs/lease.ts";
+import { loadJob } from "./jobs/load.ts";
+import { retryJob } from "./jobs/retry.ts";
+import { stepsJob } from "./jobs/steps.ts";
+import { watchJob } from "./jobs/watch.ts";
+import { seededRandom } from "./random.ts";
+import type { Job, Message } from "./worker-process.ts";
+
+const jobs: Readonly<Record<string, RunJob>> = {
+  atomic: atomicJob,
+  claim: claimJob,
+  expiry: expiryJob,
+  increment: incrementJob,
+  lease: leaseJob,
+  load: loadJob,
+  retry: retryJob,
+  steps: stepsJob,
+  watch: watchJob,
+};
+
+/** The life of one worker: told its job on standard input, does it, says what happened on standard output. */
+export async function runVerifyWorker(stdin: NodeJS.ReadableStream, open: (url: string) => Promise<Engine> = openEngine): Promise<void> {
+  const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
+  const first = await lines.next();
+  if (first.done) return;
+  const job = JSON.parse(first.value) as Job;
+  const run = jobs[job.job];
+  if (run === undefined) throw new Error(`There is no job ${job.job}.`);
+  await using engine = await open(job.store);
+  const store = openNamespaceStore(engine, job.namespace, systemClock);
+  say({ ready: true });
+  await run({
+    job,
+    store,
+    scope: { store, clock: systemClock, writer: job.name },
+    clock: systemClock,
+    random: seededRandom(job.seed),
+    say,
+    commands: {
+      async *[Symbol.asyncIterator]() {
+        for (let line = await lines.next(); !line.done; line = await lines.next()) yield JSON.parse(line.value) as Message;
+      },
+    },
+  });
+}
+
+/** Synchronous, so that what is said is out before the next thing is done, and a kill cannot take it back. */
+function say(message: Message): void {
+  const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(1, bytes, written);
+    } catch (error) {
+      // The parent reads more slowly than we speak, and the pipe does not wait by itself.
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import type { FolderRule, Laws, SourceFile } from "./support/architecture-laws.ts";
+import { brokenLaws, folderOf } from "./support/architecture-laws.ts";
+
+const may = (folders: readonly string[], packages: readonly string[] = []): FolderRule => ({ folders, packages });
+const waist = ["kernel", "store"];
+const anything: FolderRule = { folders: "anything", packages: [] };
+
+/** Who may know whom. Imports point downwards; engines and domain never see each other; only the last rows know every layer. */
+const laws: Laws = {
+  folders: {
+    kernel: may([]),
+    store: may(["kernel"]),
+    engines: may([...waist, "engines/*"]),
+    "engines/memory": may(waist),
+    "engines/sqlite": may(waist, ["@photostructure/sqlite"]),
+    domain: may(waist),
+    "domain/admin": may([...waist, "domain"]),
+    "domain/history": may([...waist, "domain"]),
+    "domain/leases": may([...waist, "domain"]),
+    "domain/sessions": may([...waist, "domain"]),
+    "domain/state": may([...waist, "domain"]),
+    // A claim is a lease; nothing else in the domain leans on a sibling.
+    "domain/workflows": may([...waist, "domain", "domain/leases"]),
+    tools: may([...waist, "domain/*"], ["zod"]),
+    "surfaces/cli": may([...waist, "domain/*", "tools"], ["zod"]),
+    "surfaces/library": may([...waist, "domain/*"]),
+    "surfaces/mcp": may([...waist, "domain", "tools"], ["zod", "@modelcontextprotocol/server"]),
+    // The model of every checker is the memory engine; the campaigns open a store by its URL.
+    verify: may([...waist, "domain/*", "engines", "verify/*"]),
+    "verify/campaigns": may([...waist, "domain/*", "verify/*"]),
+    "verify/checkers": may([...waist, "engines/memory"]),
+    "verify/jobs": may([...waist, "domain/*", "verify"]),
+    "config.ts": may(["kernel"], ["zod"]),
+    "compose.ts": anything,
+    "main.ts": anything,
+    "index.ts": anything,
+  },
+  clockless: ["store", "search", "domain", "tools"],
+  readsEnvironment: "config.ts",
+  publicBarrel: "index.ts",
+};
+
+const src = join(dirname(fileURLToPath(import.meta.url)), "..", "src");
+const paths = readdirSync(src, { recursive: true, withFileTypes: true })
+  .filter((item) => item.isFile())
+  .map((item) =>
+    join(item.parentPath, item.name)
+      .slice(src.length + 1)
+      .replaceAll(sep, "/"),
+  );
+const files: SourceFile[] = paths.filter((path) => path.endsWith(".ts")).map((path) => ({ path, source: readFileSync(join(src, path), "utf8") }));
+
+describe("the house", () => {
+  test("was looked at: every file of src was read, and it is TypeScript", () => {
+    expect(files.length).toBeGreaterThan(30);
+    expect(files.map((file) => file.path)).toEqual(paths);
+    expect(files.filter((file) => file.source.trim() === "")).toEqual([]);
+  });
+
+  test.each(files)("$path keeps the laws", (file) => {
+    expect(brokenLaws(file, laws)).toEqual([]);
+  });
+
+  test("has no row in the table without a file", () => {
+    const used = new Set(files.map((file) => folderOf(file.path)));
+    expect(Object.keys(laws.folders).filter((folder) => !used.has(folder))).toEqual([]);
+  });
+
+  test("is made of small rooms: the middle file is short, and few are long", () => {
+    const lengths = files.map((file) => file.source.split("\n").length).sort((a, b) => a - b);
+    expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(180);
+    expect(files.filter((file) => file.source.split("\n").length > 400).length).toBeLessThanOrEqual(Math.ceil(files.length / 20));
+  });
+});
+
+describe("the laws find a planted fault", () => {
+  const planted: [string, string, string, RegExp][] = [
+    ["an upward import", "store/a.ts", 'import { x } from "../tools/tool.ts";', /may not know tools/],
+    ["an engine that knows the domain", "engines/sqlite/a.ts", 'import type { x } from "../../domain/keyspace.ts";', /may not know domain/],
+    ["the domain that knows an engine", "domain/state/a.ts", 'const x = await import("../../engines/memory/memory-engine.ts");', /may not know engines\/memory/],
+    ["a sibling the table does not name", "domain/leases/a.ts", 'import { x } from "../workflows/workflows.ts";', /may not know domain\/workflows/],
+    ["surfaces that know each other", "surfaces/cli/a.ts", 'import { x } from "../mcp/prompts.ts";', /may not know surfaces\/mcp/],
+    ["an upward re-export", "kernel/a.ts", 'export { x } from "../store/store.ts";', /may not know store/],
+    ["an import without its ending", "store/a.ts", 'import { x } from "./store";', /without its \.ts/],
+    ["a package where none belongs", "domain/state/a.ts", 'import * as z from "zod";', /the package zod/],
+    ["a scoped package, by a sub-path", "tools/a.ts", 'import { x } from "@modelcontextprotocol/server/stdio";', /the package @modelcontextprotocol\/server/],
+    ["a package loaded late", "store/a.ts", 'await import("@photostructure/sqlite");', /the package @photostructure\/sqlite/],
+    ["process.env", "surfaces/cli/a.ts", "export const home = process.env.HOME;", /process\.env/],
+    ["process.env in brackets", "surfaces/cli/a.ts", 'export const home = process["env"].HOME;', /process\.env/],
+    ["process.env taken apart", "surfaces/cli/a.ts", "const { env } = process;", /process\.env/],
+    ["the process module", "surfaces/cli/a.ts", 'import { env } from "node:process";', /node:process/],
+    ["Date.now", "domain/state/a.ts", "export const now = () => Date.now();", /Date\.now/],
+    ["new Date() without a time", "tools/a.ts", "export const now = () => new Date();", /new Date\(\)/],
+    ["Math.random", "store/a.ts", "export const dice = () => Math.random();", /Math\.random/],
+    ["a timer", "store/a.ts", "export const later = (f: () => void) => setTimeout(f, 5);", /setTimeout/],
+    ["a default export", "kernel/a.ts", "export default function f() {}", /default export/],
+    ["a default export by another name", "kernel/a.ts", "const f = 1; export { f as default };", /default export/],
+    ["a barrel", "store/a.ts", 'export * from "./store.ts";', /passes on names/],
+    ["a barrel of names", "store/a.ts", 'export { limits } from "./limits.ts";', /passes on names/],
+    ["a public name that is everything", "index.ts", 'export * from "./store/store.ts";', /one by one/],
+    ["a file called utils", "store/utils.ts", "export const x = 1;", /called utils/],
+    ["a folder called helpers", "domain/helpers/a.ts", "export const x = 1;", /called helpers/],
+    ["a name in camel case", "store/myFile.ts", "export const x = 1;", /not kebab-case/],
+    ["a folder that is not in the table", "plugins/a.ts", "export const x = 1;", /not in the table/],
+    ["a file in src that is not in the table", "server.ts", "export const x = 1;", /not in the table/],
+    ["something newer than Node 20", "store/a.ts", "export const g = Map.groupBy([1], (x) => x);", /groupBy/],
+    ["a path of some machine", "kernel/a.ts", 'export const x = "/home/someone/x";', /path of some machine/],
+    ["a file that cannot be parsed", "kernel/a.ts", "export const = ;", /cannot be parsed/],
+  ];
+  test.each(planted)("%s", (_name, path, source, words) => {
+    expect(brokenLaws({ path, source }, laws).join("\n")).toMatch(words);
+  });
+
+  test("and what is allowed passes", () => {
+    const fine: [string, string][] = [
+      ["store/a.ts", 'import type { Clock } from "../kernel/clock.ts";\nimport { limits } from "./limits.ts";\nexport const day = (ms: number) => new Date(ms);'],
+      ["domain/workflows/a.ts", 'import { guard } from "../leases/lease.ts";\nimport { x } from "../keyspace.ts";\nexport const y = x + guard;'],
+      ["config.ts", 'import * as z from "zod";\nexport const home = process.env.HOME;\nexport const s = z.string();'],
+      ["kernel/a.ts", "export const now = () => Date.now();\nexport const later = () => setTimeout(() => {}, 1);"],
+      ["index.ts", 'export { limits } from "./store/limits.ts";'],
+    ];
+    for (const [path, source] of fine) expect([path, brokenLaws({ path, source }, laws)]).toEqual([path, []]);
+  });
+});

@@ -1,0 +1,169 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { readConfig, settingSources } from "../src/config.ts";
+import { formatDuration, parseDurationMs } from "../src/kernel/duration.ts";
+import { version } from "../src/kernel/version.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-config-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function configFile(content: string): string {
+  const path = join(folder, `${Math.abs(hash(content))}.json`);
+  writeFileSync(path, content);
+  return path;
+}
+const hash = (text: string): number => Array.from(text).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
+
+describe("precedence", () => {
+  test("a flag goes before a variable, a variable before the file, the file before an alias, an alias before the default", () => {
+    const file = configFile('{"port": 3, "host": "file.example", "logLevel": "info"}');
+    const environment = { HOLDFAST_PORT: "2", HOLDFAST_CONFIG: file, SIDECAR_PORT: "4", SIDECAR_HOST: "alias.example" };
+    const config = readConfig({ port: "1" }, environment);
+    expect(config).toMatchObject({ port: 1, host: "file.example", logLevel: "info", namespace: "default" });
+    expect(readConfig({}, environment).port).toBe(2);
+    expect(readConfig({}, { HOLDFAST_CONFIG: file, SIDECAR_PORT: "4" }).port).toBe(3);
+    expect(readConfig({}, { SIDECAR_PORT: "4" }).port).toBe(4);
+    expect(readConfig({}, {}).port).toBe(7420);
+    expect(config.origins).toMatchObject({ port: "--port", host: "host in HOLDFAST_CONFIG", namespace: "default" });
+  });
+
+  test("a program's own option goes before everything", () => {
+    expect(readConfig({ namespace: "flag" }, { HOLDFAST_NAMESPACE: "variable" }, { namespace: { raw: "option", origin: "namespace" } }).namespace).toBe("option");
+  });
+
+  test("an empty variable counts as unset", () => {
+    expect(readConfig({}, { HOLDFAST_NAMESPACE: "", HOLDFAST_STORE: "", DB_PATH: "", NO_COLOR: "" })).toMatchObject({
+      namespace: "default",
+      colourAllowed: true,
+      origins: { store: "default" },
+    });
+  });
+
+  test("NO_COLOR with a value forbids colour", () => {
+    expect(readConfig({}, { NO_COLOR: "1" }).colourAllowed).toBe(false);
+  });
+});
+
+describe("the store", () => {
+  test.skipIf(process.platform !== "linux")("is a file in the user's data folder by default", () => {
+    expect(readConfig({}, { XDG_DATA_HOME: "/data" }).store).toBe("sqlite:/data/holdfast/holdfast.db");
+    expect(readConfig({}, {}).store).toBe(`sqlite:${join(homedir(), ".local/share/holdfast/holdfast.db")}`);
+  });
+
+  test.each([
+    [{ CHECKPOINT_DB_PATH: "/a.db", DB_PATH: "/b.db" }, "sqlite:/a.db"],
+    [{ DB_PATH: "/b.db" }, "sqlite:/b.db"],
+    [{ STATE_BACKEND: "sqlite", DB_PATH: "/b.db" }, "sqlite:/b.db"],
+    [{ STATE_BACKEND: "MEMORY", DB_PATH: "/b.db" }, "memory:"],
+    [{ HOLDFAST_STORE: "memory:", CHECKPOINT_DB_PATH: "/a.db" }, "memory:"],
+  ])("the environment %j means %s", (environment, store) => {
+    expect(readConfig({}, environment).store).toBe(store);
+  });
+
+  test("REDIS_URL alone means nothing, because other programs set it", () => {
+    expect(readConfig({}, { REDIS_URL: "redis://elsewhere" }).origins.store).toBe("default");
+  });
+
+  test("a path becomes absolute, and a tilde the home folder, because nobody else expands it", () => {
+    expect(readConfig({ store: "sqlite:some/x.db" }, {}).store).toBe(`sqlite:${resolve("some/x.db")}`);
+    expect(readConfig({ store: "sqlite:~/x.db" }, {}).store).toBe(`sqlite:${join(homedir(), "x.db")}`);
+  });
+
+  test.each([
+    [{ store: "redis://localhost" }, {}, "--store"],
+    [{ store: "postgres://user:secret@host/db" }, {}, "--store"],
+    [{}, { STATE_BACKEND: "redis", REDIS_URL: "redis://h" }, "STATE_BACKEND=redis"],
+    [{ store: "sqlite:" }, {}, "--store"],
+    [{}, { HOLDFAST_STORE: "./x.db" }, "HOLDFAST_STORE"],
+  ])("%j with %j is refused with the name it came from and what this build has", (flags, environment, origin) => {
+    const refused = refusalOf(() => readConfig(flags, environment));
+    expect(refused.message).toMatch(new RegExp(`^${origin}: .*this build has: sqlite:, memory:`));
+    expect(refused.message).not.toContain("secret");
+  });
+
+  test("a bare path is refused with the URL that was meant", () => {
+    expect(refusalOf(() => readConfig({ store: "./x.db" }, {})).hint).toContain("sqlite:./x.db");
+  });
+});
+
+describe("values", () => {
+  test("durations, lists, switches and numbers are read from text and from JSON", () => {
+    const text = readConfig({ "claim-ttl": "1h30m", tools: "state, lease", "read-only": true, "history-revisions": "5000" }, {});
+    expect(text).toMatchObject({ claimTtlMs: 5_400_000, tools: ["state", "lease"], readOnly: true, historyRevisions: 5_000 });
+    const file = configFile('{"claimTtl": 90, "tools": ["state"], "readOnly": true, "historyAge": "7d"}');
+    expect(readConfig({ config: file }, {})).toMatchObject({ claimTtlMs: 90_000, tools: ["state"], readOnly: true, historyAgeMs: 604_800_000 });
+    expect(readConfig({}, { HOLDFAST_READ_ONLY: "yes" }).readOnly).toBe(true);
+    expect(readConfig({}, { HOLDFAST_READ_ONLY: "0" }).readOnly).toBe(false);
+  });
+
+  test.each([
+    [{ "claim-ttl": "soon" }, {}, /^--claim-ttl: must be a duration/],
+    [{ "claim-ttl": "8d" }, {}, /^--claim-ttl: .*to 7d/],
+    [{}, { HOLDFAST_PORT: "70000" }, /^HOLDFAST_PORT: must be a whole number from 0 to 65535/],
+    [{}, { SIDECAR_PORT: "http" }, /^SIDECAR_PORT: must be a whole number/],
+    [{}, { HOLDFAST_LOG_LEVEL: "loud" }, /^HOLDFAST_LOG_LEVEL: must be one of debug, info, warn, error/],
+    [{}, { HOLDFAST_READ_ONLY: "perhaps" }, /^HOLDFAST_READ_ONLY: must be true or false/],
+    [{}, { STATE_BACKEND: "mongo" }, /^STATE_BACKEND: must be sqlite, memory or redis/],
+    [{ "history-revisions": "10" }, {}, /^--history-revisions: must be a whole number from 1000/],
+  ])("%j with %j is refused by name", (flags, environment, message) => {
+    expect(refusalOf(() => readConfig(flags, environment))).toMatchObject({ code: "invalid_input", message: expect.stringMatching(message) });
+  });
+
+  test("a file that is missing, not JSON, not an object or has an unknown setting is refused by name", () => {
+    expect(refusalOf(() => readConfig({ config: join(folder, "none.json") }, {})).message).toMatch(/^--config: .*cannot be read/);
+    expect(refusalOf(() => readConfig({ config: configFile("{") }, {})).message).toMatch(/^--config: .*not JSON/);
+    expect(refusalOf(() => readConfig({ config: configFile("[]") }, {})).message).toMatch(/^--config: must hold one JSON object/);
+    expect(refusalOf(() => readConfig({ config: configFile('{"stroe": "memory:"}') }, {})).message).toMatch(/^stroe in --config: unknown setting; allowed: store, /);
+    expect(refusalOf(() => readConfig({ config: configFile('{"port": "x"}') }, {})).message).toMatch(/^port in --config: must be a whole number/);
+  });
+});
+
+test("no two settings share a flag or a variable", () => {
+  const sources = Object.values(settingSources);
+  const names = sources.flatMap(({ flag, variable, aliases }) => [flag, variable, ...aliases]);
+  expect(new Set(names).size).toBe(names.length);
+  expect(sources.length).toBeGreaterThan(10);
+});
+
+test("the version in the code is the package's", () => {
+  expect(version).toBe(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
+});
+
+describe("durations", () => {
+  test.each([
+    ["45", 45_000],
+    ["1.5", 1_500],
+    ["250ms", 250],
+    ["60s", 60_000],
+    ["5m", 300_000],
+    ["1h30m", 5_400_000],
+    ["2w", 1_209_600_000],
+  ])("%s is %d milliseconds", (text, ms) => {
+    expect(parseDurationMs(text)).toBe(ms);
+  });
+
+  test.each(["", "soon", "-5s", "5 m", "1e3", "10x", "m"])("%j is no duration", (text) => {
+    expect(parseDurationMs(text)).toBeUndefined();
+  });
+
+  test.each([
+    [999, "999ms"],
+    [45_000, "45s"],
+    [7_500_000, "2h 5m"],
+    [90_061_000, "1d 1h"],
+    [3_600_000, "1h"],
+  ])("%d milliseconds are shown as %s", (ms, text) => {
+    expect(formatDuration(ms)).toBe(text);
+  });
+});
+
+function refusalOf(act: () => unknown): { readonly code: string; readonly message: string; readonly hint?: string } {
+  try {
+    act();
+  } catch (error) {
+    return error as { code: string; message: string };
+  }
+  throw new Error("It was accepted.");
+}

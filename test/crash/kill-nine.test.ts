@@ -1,0 +1,35 @@
+import { describe, expect, test } from "vitest";
+import { killNine } from "../../src/verify/campaigns/kill-nine.ts";
+import { faultsIn, openCampaign, runAndPrint } from "../support/campaign.ts";
+
+describe("processes killed at random (G1, G4, G5, G11)", () => {
+  test("lose nothing acknowledged, tear nothing, and leave history equal to state after 300 kills", { timeout: 180_000 }, async () => {
+    const context = await openCampaign();
+    const result = await runAndPrint("kill -9", () => killNine(context, { kills: 300, workers: 6 }));
+    expect(result.violations).toEqual([]);
+    expect(result.figures.kills).toBeGreaterThanOrEqual(300);
+    // A campaign in which nothing was written, or nothing was cut, proves nothing.
+    expect(result.figures.commits_acknowledged).toBeGreaterThan(1_000);
+    expect(result.figures.commits_unanswered).toBeGreaterThan(100);
+  });
+});
+
+describe("the audit after kills", () => {
+  test("catches an engine that answers before it commits", { timeout: 60_000 }, async () => {
+    const context = await openCampaign({ fault: "answerBeforeCommit" });
+    const found = faultsIn(await killNine(context, { kills: 6, workers: 1 }));
+    // What was lost is either missing at the end of the log or has been followed by another worker's commit in its place.
+    expect(found.filter((fault) => fault === "acknowledged_commit_missing" || fault === "acknowledged_commit_differs")).not.toEqual([]);
+  });
+
+  test("catches an engine that splits commits in two", { timeout: 60_000 }, async () => {
+    const context = await openCampaign({ fault: "tornCommits" });
+    expect(faultsIn(await killNine(context, { kills: 6, workers: 2 }))).toContain("commit_torn");
+  });
+
+  test("catches a log that lost a record", { timeout: 60_000 }, async () => {
+    const context = await openCampaign({ auditorFault: "lostLogRecords" });
+    const found = faultsIn(await killNine(context, { kills: 6, workers: 2 }));
+    expect(found).toEqual(expect.arrayContaining(["acknowledged_commit_missing", "revision_gap"]));
+  });
+});

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { HoldfastOptions, StateChange } from "../src/index.ts";
+import { HoldfastError, isHoldfastError, openHoldfast } from "../src/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-library-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const openMemory = (options: HoldfastOptions = {}) => openHoldfast({ store: "memory:", agent: "a1", ...options });
+
+describe("the library", () => {
+  test("keeps state in a file that the next opening finds", async () => {
+    const store = `sqlite:${join(folder, "state.db")}`;
+    const first = await openHoldfast({ store, writer: "program" });
+    expect(await first.state.set("k", { a: [1] })).toMatchObject({ ok: true, version: 1 });
+    await first.close();
+    await first.close();
+    const second = await openHoldfast({ store });
+    expect(await second.state.get("k")).toMatchObject({ value: { a: [1] }, version: 1, updatedBy: "program" });
+    expect(await second.health()).toMatchObject({ engine: "sqlite" });
+    await second.close();
+  });
+
+  test("state: compare and set, delete, list, commit, past versions", async () => {
+    await using holdfast = await openMemory();
+    const { state } = holdfast;
+    await state.set("a", 1);
+    expect(await state.set("a", 2, { expectedVersion: 0 })).toMatchObject({ ok: false, actualVersion: 1, current: { value: 1 } });
+    expect(await state.set("a", 2, { expectedVersion: 1 })).toMatchObject({ ok: true, version: 2 });
+    expect(await state.get("a", { version: 1 })).toMatchObject({ value: 1 });
+    expect(await state.get("none")).toBeUndefined();
+    expect(
+      await state.commit({
+        writes: [
+          { op: "set", key: "b", value: true },
+          { op: "delete", key: "a" },
+        ],
+        expected: [{ key: "a", version: 2 }],
+      }),
+    ).toMatchObject({ ok: true });
+    expect((await state.list()).entries).toMatchObject([{ key: "b", value: true }]);
+    expect(await state.delete("b")).toMatchObject({ ok: true, deleted: true });
+  });
+
+  test("a write under a lease lands only with the current token", async () => {
+    await using holdfast = await openMemory();
+    const lease = await holdfast.leases.acquire("deploy", { ttlMs: 60_000 });
+    if (!lease.ok) throw new Error("The lease was free.");
+    expect(await holdfast.state.set("k", 1, { lease: { resource: "deploy", token: lease.token } })).toMatchObject({ ok: true });
+    expect(await holdfast.leases.acquire("deploy", { ttlMs: 60_000, agent: "a2" })).toMatchObject({ ok: false, heldBy: "a1" });
+    expect(await holdfast.leases.renew("deploy", { ttlMs: 60_000 })).toMatchObject({ ok: true, token: lease.token });
+    expect((await holdfast.leases.list()).leases).toMatchObject([{ resource: "deploy", holder: "a1" }]);
+    expect(await holdfast.leases.release("deploy")).toEqual({ released: true });
+    await expect(holdfast.state.set("k", 2, { lease: { resource: "deploy", token: lease.token } })).rejects.toMatchObject({ code: "lease_lost" });
+  });
+
+  test("watch gives every change in order and ends when the loop is left or the signal aborts", async () => {
+    await using holdfast = await openMemory();
+    await holdfast.state.set("w/0", 0);
+    const seen: StateChange[] = [];
+    const watching = (async () => {
+      for await (const change of holdfast.state.watch({ prefix: "w/", after: 0 })) {
+        seen.push(change);
+        if (seen.length === 3) return;
+      }
+    })();
+    await holdfast.state.set("w/1", 1);
+    await holdfast.state.delete("w/0");
+    await watching;
+    expect(seen.map(({ op, key, revision }) => [op, key, revision])).toEqual([
+      ["set", "w/0", 1],
+      ["set", "w/1", 2],
+      ["delete", "w/0", 3],
+    ]);
+    const stop = new AbortController();
+    const aborted = (async () => {
+      for await (const _ of holdfast.state.watch({ key: "quiet" }, stop.signal)) throw new Error("Nothing changes.");
+    })();
+    stop.abort();
+    await aborted;
+  });
+
+  test("waitFor resolves with the newer version as soon as it is there", async () => {
+    await using holdfast = await openMemory();
+    const waiting = holdfast.state.waitFor("k", { versionAbove: 0, timeoutMs: 10_000 });
+    await holdfast.state.set("k", "there");
+    expect(await waiting).toMatchObject({ value: "there", version: 1 });
+  });
+
+  test("workflows: create, claim the next, checkpoint, hand back, resume, finish", async () => {
+    await using holdfast = await openMemory({ claimTtlMs: 5_000 });
+    const { workflows } = holdfast;
+    const { runId } = await workflows.create({ name: "nightly", tags: { queue: "n" }, input: { day: 1 } });
+    expect((await workflows.find({ claimable: true })).runs).toMatchObject([{ runId, status: "created" }]);
+    const claim = await workflows.claim({ tags: { queue: "n" } });
+    expect(claim).toMatchObject({ ok: true, runId, agentId: "a1" });
+    expect(await workflows.claim({ runId }, { agent: "a2" })).toMatchObject({ ok: false, heldBy: "a1" });
+    await expect(workflows.checkpoint(runId, 1, "x", { agent: "a2" })).rejects.toMatchObject({ code: "claim_held" });
+    expect(await workflows.checkpoint(runId, 1, { done: 1 })).toMatchObject({ lastStep: 1 });
+    expect(await workflows.renew(runId)).toMatchObject({ ok: true });
+    expect(await workflows.giveBack(runId)).toEqual({ released: true });
+    expect(await workflows.claim({ runId }, { agent: "a2" })).toMatchObject({ ok: true });
+    expect(await workflows.resume(runId)).toMatchObject({ input: { day: 1 }, steps: [{ step: 1, output: { done: 1 } }] });
+    expect(await workflows.finish(runId, { status: "done", result: 42 }, { agent: "a2" })).toMatchObject({ status: "done" });
+    expect(await workflows.get(runId)).toMatchObject({ status: "done", result: 42 });
+  });
+
+  test("sessions and history", async () => {
+    await using holdfast = await openMemory({ writer: "program" });
+    expect(await holdfast.sessions.save("s", { topic: 1 })).toMatchObject({ ok: true, version: 1 });
+    expect(await holdfast.sessions.save("s", { topic: 2 }, { expectedVersion: 5 })).toMatchObject({ ok: false, actualVersion: 1 });
+    await holdfast.sessions.save("s", { topic: 2 });
+    expect(await holdfast.sessions.restore("s", { version: 1 })).toMatchObject({ context: { topic: 1 } });
+    expect(await holdfast.sessions.restore("none")).toBeUndefined();
+    const { entries } = await holdfast.history({ name: "s" });
+    expect(entries).toMatchObject([
+      { kind: "session", op: "save", version: 2, writer: "program", agent: "a1" },
+      { kind: "session", op: "save", version: 1 },
+    ]);
+  });
+
+  test("a request key gives the first answer again, and is a conflict with other arguments", async () => {
+    await using holdfast = await openMemory();
+    const first = await holdfast.workflows.create({ name: "w" }, { requestKey: "r" });
+    expect(await holdfast.workflows.create({ name: "w" }, { requestKey: "r" })).toEqual(first);
+    await expect(holdfast.workflows.create({ name: "other" }, { requestKey: "r" })).rejects.toMatchObject({ code: "request_key_reused" });
+    await expect(holdfast.state.set("k", 1, { requestKey: "r" })).rejects.toMatchObject({ code: "request_key_reused" });
+  });
+
+  test("wrong use rejects with a HoldfastError that names the option", async () => {
+    await expect(openHoldfast({ store: "redis://x" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^store: /) });
+    await expect(openHoldfast({ store: "memory:", claimTtlMs: 1 })).rejects.toMatchObject({ message: expect.stringMatching(/^claimTtlMs: must be .*from 1s to 7d/) });
+    await using holdfast = await openHoldfast({ store: "memory:" });
+    const refused = await holdfast.leases.acquire("x", { ttlMs: 1_000 }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(HoldfastError);
+    expect(isHoldfastError(refused, "invalid_input")).toBe(true);
+    await expect(holdfast.state.set("", 1)).rejects.toMatchObject({ code: "invalid_input" });
+    expect((await holdfast.leases.acquire("x", { ttlMs: 1_000, agent: "me" })).ok).toBe(true);
+  });
+
+  test("namespaces of one store do not see each other", async () => {
+    const store = `sqlite:${join(folder, "spaces.db")}`;
+    await using one = await openHoldfast({ store, namespace: "one" });
+    await using two = await openHoldfast({ store, namespace: "two" });
+    await one.state.set("k", 1);
+    expect(await two.state.get("k")).toBeUndefined();
+    expect([one.namespace, two.namespace]).toEqual(["one", "two"]);
+  });
+});

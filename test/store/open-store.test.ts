@@ -1,0 +1,29 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openEngine } from "../../src/engines/open-store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+test("a URL chooses the engine: sqlite: by path, with or without the two slashes, and memory:", async () => {
+  const folder = await temporaryFolder();
+  for (const [url, name] of [
+    [`sqlite:${join(folder, "one.db")}`, "one.db"],
+    [`sqlite://${join(folder, "two.db")}`, "two.db"],
+  ] as const) {
+    await using engine = await openEngine(url);
+    expect(engine.name).toBe("sqlite");
+    expect(existsSync(join(folder, name))).toBe(true);
+  }
+  await using memory = await openEngine("memory:");
+  expect(memory.name).toBe("memory");
+});
+
+test("any other scheme is refused with the ones that are accepted", async () => {
+  for (const url of ["mysql://host/db", "holdfast.db", "", "constructor:x", "sqlite"])
+    await expect(openEngine(url), url).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^store: .*sqlite:.*memory:/) });
+});
+
+test("sqlite: without a file, or in memory, is refused", async () => {
+  for (const url of ["sqlite:", "sqlite::memory:"])
+    await expect(openEngine(url), url).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("path of a file") });
+});

@@ -1,0 +1,161 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadSqliteDriver } from "../../src/engines/sqlite/driver.ts";
+import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { isBusy, translateSqliteError } from "../../src/engines/sqlite/sqlite-errors.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { everything } from "../../src/store/ranges.ts";
+import type { Engine } from "../../src/store/store.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { spawnWorker } from "../support/spawn-worker.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const set = async (engine: Engine, key: string, ttlMs?: number): Promise<unknown> =>
+  openNamespaceStore(engine, "shared", systemClock).commit({ writer: "tester", writes: [{ op: "put", key, value: key, ...(ttlMs === undefined ? {} : { ttlMs }) }] });
+
+async function openShared(): Promise<{ path: string; engine: Engine }> {
+  const path = join(await temporaryFolder(), "store.db");
+  const engine = await openSqliteEngine({ path });
+  onTestFinished(() => engine[Symbol.asyncDispose]());
+  return { path, engine };
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("a writer that finds the file locked waits without blocking, and its caller never hears of it", async () => {
+  const { path, engine } = await openShared();
+  await set(engine, "before");
+  const other = (await loadSqliteDriver()).open(path);
+  other.exec("BEGIN IMMEDIATE");
+  let turns = 0;
+  const ticking = setInterval(() => {
+    turns += 1;
+  }, 5);
+  const startedMs = performance.now();
+  const writing = set(engine, "after").then(() => performance.now() - startedMs);
+  await pause(300);
+  expect((await engine.read("shared", [everything], {})).entries.map(({ key }) => key)).toEqual(["before"]);
+  other.exec("ROLLBACK");
+  const tookMs = await writing;
+  clearInterval(ticking);
+  other.close();
+  expect(tookMs).toBeGreaterThan(290);
+  expect(tookMs).toBeLessThan(600);
+  // The event loop went on: the driver's own wait would have left none of these.
+  expect(turns).toBeGreaterThan(20);
+});
+
+test("a held lock is recognised as such in whatever way the driver reports it", async () => {
+  const { path } = await openShared();
+  const driver = await loadSqliteDriver();
+  const [holder, other] = [driver.open(path), driver.open(path)];
+  holder.exec("BEGIN IMMEDIATE");
+  const begin = other.prepare("BEGIN IMMEDIATE");
+  for (const attempt of [() => begin.run(), () => begin.get(), () => begin.all(), () => other.exec("BEGIN IMMEDIATE")]) {
+    let met: unknown;
+    try {
+      attempt();
+    } catch (error) {
+      met = error;
+    }
+    expect(isBusy(met)).toBe(true);
+    expect(translateSqliteError(met)).toMatchObject({ code: "unavailable" });
+  }
+  expect(isBusy(new Error("database is locked"))).toBe(false);
+  holder.close();
+  other.close();
+});
+
+test("a commit in another process rings here within 50 ms, typically", async () => {
+  const { path, engine } = await openShared();
+  const worker = spawnWorker<{ atMs: number }>("sqlite-opener", { path, key: "theirs" });
+  await worker.next();
+  const delays: number[] = [];
+  let rungMs = 0;
+  const stop = engine.onChange("shared", () => {
+    rungMs ||= Date.now();
+  });
+  for (let round = 0; round < 21; round += 1) {
+    rungMs = 0;
+    worker.send({});
+    const { atMs } = await worker.next();
+    while (rungMs === 0) await pause(1);
+    delays.push(rungMs - atMs);
+  }
+  stop();
+  worker.send({ stop: true });
+  await worker.ended();
+  const typical = delays.toSorted((a, b) => a - b)[10] as number;
+  expect(typical, `delays: ${delays.join(" ")}`).toBeLessThan(50);
+});
+
+test("changes are heard also after the bell was deleted, and nobody hears after the last listener left", async () => {
+  const { path, engine } = await openShared();
+  const other = await openSqliteEngine({ path });
+  let rings = 0;
+  const stop = engine.onChange("shared", () => {
+    rings += 1;
+  });
+  rmSync(`${path}-bell`);
+  await set(other, "a");
+  const startedMs = Date.now();
+  while (rings === 0 && Date.now() - startedMs < 3_000) await pause(10);
+  expect(rings).toBeGreaterThan(0);
+  stop();
+  rings = 0;
+  await set(other, "b");
+  await set(engine, "c");
+  await pause(20);
+  expect(rings).toBe(0);
+  await other[Symbol.asyncDispose]();
+});
+
+test("two stores on one file in one process do not take each other's locks away", async () => {
+  const { path, engine } = await openShared();
+  await set(engine, "a");
+  // The second opening looks at the same file; closing its look must not release what the first holds against other processes.
+  await (await openSqliteEngine({ path }))[Symbol.asyncDispose]();
+  const worker = spawnWorker<{ revision: number }>("sqlite-opener", { path, key: "theirs" });
+  await worker.next();
+  worker.send({});
+  await worker.next();
+  worker.send({ stop: true });
+  await worker.ended();
+  await set(engine, "b");
+  // Had the lock been lost, the other process would have taken itself for the last user and removed the log that this one still writes to.
+  const third = spawnWorker<{ revision: number }>("sqlite-opener", { path, key: "third" });
+  await third.next();
+  third.send({});
+  expect((await third.next()).revision).toBe(4);
+  expect((await engine.read("shared", [everything], {})).entries.map(({ key }) => key)).toEqual(["a", "b", "theirs", "third"]);
+});
+
+test("a host clock that is set back brings nothing expired to life, and health says that time stands still", async () => {
+  const path = join(await temporaryFolder(), "store.db");
+  const clock = manualClock();
+  const startMs = clock.nowMs();
+  const keys = async (engine: Engine): Promise<string[]> => (await engine.read("shared", [everything], {})).entries.map(({ key }) => key);
+  {
+    await using engine = await openSqliteEngine({ path, clock });
+    await set(engine, "short", 1_000);
+    clock.set(startMs + 60_000);
+    await set(engine, "long");
+    clock.set(startMs);
+    expect(await keys(engine)).toEqual(["long"]);
+  }
+  // What the file remembers holds for every later process too.
+  await using engine = await openSqliteEngine({ path, clock });
+  expect(await keys(engine)).toEqual(["long"]);
+  expect((await engine.health("shared")).warnings).toEqual([expect.stringContaining("60 s ahead")]);
+  clock.set(startMs + 56_000);
+  expect((await engine.health("shared")).warnings).toEqual([]);
+});
+
+test("a closed store answers that it is closed", async () => {
+  const { engine } = await openShared();
+  await engine[Symbol.asyncDispose]();
+  await expect(set(engine, "a")).rejects.toMatchObject({ code: "unavailable" });
+  await expect(engine.read("shared", [everything], {})).rejects.toMatchObject({ code: "unavailable" });
+});

@@ -1,0 +1,67 @@
+import { readConfig, settingFlags } from "../../src/config.ts";
+import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { silentLog } from "../../src/kernel/log.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import type { CliHost } from "../../src/surfaces/cli/command.ts";
+import { describeFailure } from "../../src/surfaces/cli/failure.ts";
+import { runCli } from "../../src/surfaces/cli/run-cli.ts";
+import { manualClock } from "./manual-clock.ts";
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The command line in this process: every command of one test works on the same memory store and the same standing clock. */
+export function openCommandLine({ terminal = false, environment = {} }: { readonly terminal?: boolean; readonly environment?: Record<string, string> } = {}) {
+  const clock = manualClock();
+  const engine = new MemoryEngine(clock);
+  const interrupt = new Set<(signal: NodeJS.Signals) => void>();
+  async function run(args: readonly string[], { stdin = [] }: { readonly stdin?: readonly string[] } = {}): Promise<CommandResult> {
+    let stdout = "";
+    let stderr = "";
+    const host: CliHost = {
+      version: "1.2.3",
+      flags: settingFlags,
+      stdin: () => streamOf(stdin),
+      stdinIsTerminal: false,
+      stdout: { isTTY: terminal, write: (text) => (stdout += text) },
+      stderr: { isTTY: terminal, write: (text) => (stderr += text) },
+      async open(flags) {
+        const config = readConfig(flags, { HOLDFAST_STORE: "memory:", ...environment });
+        const store = openNamespaceStore(engine, config.namespace, clock);
+        const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine };
+        return { config, log: silentLog, base: { store, clock, writer: "tester", server }, [Symbol.asyncDispose]: async () => {} };
+      },
+      defaultAgent: () => "tester@host:1",
+      childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
+      onSignal(listener) {
+        interrupt.add(listener);
+        return () => interrupt.delete(listener);
+      },
+    };
+    try {
+      return { code: await runCli(args, host), stdout, stderr };
+    } catch (error) {
+      const { exitCode, line } = describeFailure(error);
+      return { code: exitCode, stdout, stderr: stderr + line };
+    }
+  }
+  return {
+    run,
+    clock,
+    /** The parsed output of a command run with `--json`. */
+    async json(...args: readonly string[]): Promise<Record<string, unknown>> {
+      return JSON.parse((await run([...args, "--json"])).stdout);
+    },
+    press: (signal: NodeJS.Signals) => {
+      for (const listener of interrupt) listener(signal);
+    },
+    waiting: () => interrupt.size,
+  };
+}
+
+async function* streamOf(chunks: readonly string[]): AsyncGenerator<string> {
+  yield* chunks;
+}

@@ -1,0 +1,87 @@
+import { keyRange } from "../../src/store/ranges.ts";
+import type { CommitResult, Engine, PreparedCommit } from "../../src/store/store.ts";
+
+/**
+ * Engines with a planted fault, each of a kind that a real engine could have. A checker counts only when it has been seen to catch one of these.
+ */
+export const faults = {
+  /** Answers as if it had committed, and commits a little later: a kill in between loses what was acknowledged. */
+  answerBeforeCommit: (engine: Engine): Engine =>
+    override(engine, {
+      async commit(namespace, batch) {
+        const keys = batch.flatMap((commit) => commit.writes.map((write) => keyRange(write.key)));
+        const { revision, nowMs, entries } = await engine.read(namespace, keys, { limit: keys.length + 1 });
+        setTimeout(() => void engine.commit(namespace, batch), 15);
+        return batch.map(
+          (commit, i): CommitResult => ({
+            ok: true,
+            revision: revision + 1 + i,
+            atMs: nowMs,
+            replayed: false,
+            note: commit.request?.note,
+            writes: commit.writes.map((write) => {
+              const before = entries.find((entry) => entry.key === write.key);
+              if (write.op === "delete") return { version: before?.version ?? 0, existed: before !== undefined };
+              return { version: (before?.version ?? 0) + 1, existed: before !== undefined, expiresAtMs: write.ttlMs && nowMs + write.ttlMs };
+            }),
+          }),
+        );
+      },
+    }),
+  /** Takes every commit, whatever it was to check. */
+  droppedChecks: (engine: Engine): Engine => onCommits(engine, (commit) => ({ ...commit, checks: [] })),
+  /** Forgets request keys: a retry is a new request. */
+  forgottenRequestKeys: (engine: Engine): Engine =>
+    override(
+      onCommits(engine, ({ request: _, ...commit }) => commit),
+      { readRequest: async () => undefined },
+    ),
+  /** Commits the second half of a large commit by itself. */
+  tornCommits: (engine: Engine): Engine =>
+    override(engine, {
+      async commit(namespace, batch) {
+        const results: CommitResult[] = [];
+        for (const commit of batch) {
+          const middle = Math.ceil(commit.writes.length / 2);
+          const [first] = await engine.commit(namespace, [{ ...commit, writes: commit.writes.slice(0, middle) }]);
+          if (first?.ok !== true || middle === commit.writes.length) {
+            results.push(first as CommitResult);
+            continue;
+          }
+          const [second] = await engine.commit(namespace, [{ ...commit, checks: [], request: undefined, writes: commit.writes.slice(middle) }]);
+          results.push(second?.ok === true ? { ...second, writes: [...first.writes, ...second.writes] } : first);
+        }
+        return results;
+      },
+    }),
+  /** Every fortieth revision is missing from the log. */
+  lostLogRecords: (engine: Engine): Engine =>
+    override(engine, {
+      log: async (namespace, query) => {
+        const page = await engine.log(namespace, query);
+        return { ...page, rows: page.rows.filter((row) => row.revision % 40 !== 0) };
+      },
+    }),
+  /** Entries end a few milliseconds before their time. */
+  shortLives: (engine: Engine): Engine =>
+    onCommits(engine, (commit) => ({
+      ...commit,
+      writes: commit.writes.map((write) => (write.op === "put" && write.ttlMs !== undefined && write.ttlMs > 3 ? { ...write, ttlMs: write.ttlMs - 3 } : write)),
+    })),
+} as const satisfies Record<string, (engine: Engine) => Engine>;
+
+export type Fault = keyof typeof faults;
+
+const onCommits = (engine: Engine, change: (commit: PreparedCommit) => PreparedCommit): Engine =>
+  override(engine, { commit: (namespace, batch) => engine.commit(namespace, batch.map(change)) });
+
+/** The engine with some of its operations replaced; the others keep their own `this`. */
+function override(engine: Engine, replaced: Partial<Engine>): Engine {
+  return new Proxy(engine, {
+    get(target, name) {
+      if (Object.hasOwn(replaced, name)) return replaced[name as keyof Engine];
+      const member = Reflect.get(target, name, target) as unknown;
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}

@@ -1,0 +1,156 @@
+import { PassThrough } from "node:stream";
+import { Client } from "@modelcontextprotocol/client";
+import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { Log } from "../../src/kernel/log.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import type { Engine } from "../../src/store/store.ts";
+import type { ServeMcpStdioOptions } from "../../src/surfaces/mcp/serve-stdio.ts";
+import { serveMcpStdio } from "../../src/surfaces/mcp/serve-stdio.ts";
+import { catalog } from "../../src/tools/catalog.ts";
+
+import type { ToolBase } from "../../src/tools/run-tool.ts";
+import type { Tool } from "../../src/tools/tool.ts";
+
+export type Era = "handshake" | "stateless";
+export const eras: readonly Era[] = ["handshake", "stateless"];
+
+export interface Answer {
+  readonly id?: string | number | null;
+  readonly method?: string;
+  readonly params?: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
+  readonly result?: any;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+export interface ConnectionOptions {
+  readonly engine?: Engine;
+  readonly clock?: Clock;
+  readonly tools?: readonly Tool[];
+  readonly directRoad?: boolean;
+  readonly log?: Log;
+  readonly writer?: string;
+}
+
+/** A server of ours in this process, spoken to in raw lines. */
+export interface RawConnection extends AsyncDisposable {
+  readonly stdin: PassThrough;
+  readonly stdout: PassThrough;
+  /** Resolves when the server has ended. */
+  readonly served: Promise<void>;
+  /** Every line the server wrote, in order. */
+  readonly lines: readonly string[];
+  readonly logged: readonly { readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
+  send(message: unknown): void;
+  sendText(text: string | Buffer): void;
+  /** The answer with this id, or the first unread message that the test accepts. */
+  answer(id: string | number | null): Promise<Answer>;
+  next(accepts: (message: Answer) => boolean): Promise<Answer>;
+  request(method: string, params?: Record<string, unknown>): Promise<Answer>;
+}
+
+export function contextOn(engine: Engine, { clock = systemClock, writer = "tester" }: ConnectionOptions = {}): ToolBase {
+  return { store: openNamespaceStore(engine, "test", clock), clock, writer, server: { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine } };
+}
+
+export function openRaw(options: ConnectionOptions = {}): RawConnection {
+  const engine = options.engine ?? new MemoryEngine(options.clock ?? systemClock);
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
+  const log: Log = options.log ?? ((_, event, facts = {}) => void logged.push({ event, facts }));
+  const serveOptions: ServeMcpStdioOptions = { context: contextOn(engine, options), tools: options.tools ?? catalog, log, stdin, stdout, directRoad: options.directRoad };
+  const served = serveMcpStdio(serveOptions);
+  const lines: string[] = [];
+  const unread: Answer[] = [];
+  const waiting: { accepts: (message: Answer) => boolean; resolve: (message: Answer) => void }[] = [];
+  let rest = "";
+  stdout.setEncoding("utf8");
+  stdout.on("data", (text: string) => {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() as string;
+    for (const line of parts) {
+      lines.push(line);
+      const message = JSON.parse(line) as Answer;
+      const index = waiting.findIndex(({ accepts }) => accepts(message));
+      if (index === -1) unread.push(message);
+      else waiting.splice(index, 1)[0]?.resolve(message);
+    }
+  });
+  let nextId = 1_000;
+  const connection: RawConnection = {
+    stdin,
+    stdout,
+    served,
+    lines,
+    logged,
+    send: (message) => void stdin.write(`${JSON.stringify(message)}\n`),
+    sendText: (text) => void stdin.write(text),
+    next(accepts) {
+      const index = unread.findIndex(accepts);
+      if (index !== -1) return Promise.resolve(unread.splice(index, 1)[0] as Answer);
+      return new Promise((resolve) => waiting.push({ accepts, resolve }));
+    },
+    answer: (id) => connection.next((message) => message.id === id && message.method === undefined),
+    request(method, params) {
+      nextId += 1;
+      connection.send({ jsonrpc: "2.0", id: nextId, method, ...(params === undefined ? {} : { params }) });
+      return connection.answer(nextId);
+    },
+    async [Symbol.asyncDispose]() {
+      stdin.end();
+      await served;
+      if (options.engine === undefined) await engine[Symbol.asyncDispose]();
+    },
+  };
+  return connection;
+}
+
+export const envelope = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** Params as a client of the era sends them. */
+export const paramsFor = (era: Era, params: Record<string, unknown> = {}): Record<string, unknown> =>
+  era === "handshake" ? params : { ...params, _meta: { ...envelope, ...(params._meta as Record<string, unknown> | undefined) } };
+
+/** Opens the connection the way clients of the era do. */
+export async function shakeHands(connection: RawConnection, era: Era): Promise<Answer> {
+  if (era === "stateless") return connection.request("server/discover", paramsFor(era));
+  const answer = await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } });
+  connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return answer;
+}
+
+type Transport = Parameters<Client["connect"]>[0];
+
+/** The SDK's own client, connected to a server in this process. */
+export async function connectClient(era: Era, options: ConnectionOptions = {}): Promise<{ readonly client: Client; readonly connection: RawConnection } & AsyncDisposable> {
+  const connection = openRaw(options);
+  const transport: Transport = {
+    start: async () => {
+      let rest = "";
+      connection.stdout.on("data", (text: string) => {
+        const parts = (rest + text).split("\n");
+        rest = parts.pop() as string;
+        for (const line of parts) transport.onmessage?.(JSON.parse(line));
+      });
+    },
+    send: async (message) => connection.send(message),
+    close: async () => transport.onclose?.(),
+  };
+  const client = new Client({ name: "test-client", version: "1" }, { versionNegotiation: { mode: era === "handshake" ? "legacy" : { pin: "2026-07-28" } } });
+  await client.connect(transport);
+  return {
+    client,
+    connection,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await connection[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { build } from "esbuild";
+import type { Era } from "./mcp-connection.ts";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+/** The program as users run it, bundled once per test file, and a folder for its stores. */
+export interface Program extends AsyncDisposable {
+  readonly main: string;
+  readonly folder: string;
+  storeUrl(name: string): string;
+}
+
+export async function buildProgram(): Promise<Program> {
+  const out = join(root, "build", `mcp-process-${process.pid}`);
+  await build({
+    entryPoints: [join(root, "src", "main.ts")],
+    outdir: out,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    packages: "external",
+    logLevel: "error",
+  });
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-mcp-"));
+  return {
+    main: join(out, "main.mjs"),
+    folder,
+    storeUrl: (name) => `sqlite:${join(folder, name)}`,
+    async [Symbol.asyncDispose]() {
+      await rm(out, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const quietEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? "" });
+
+/** The SDK's client with the program as its child, exactly as a real client starts it. */
+export async function connectProgram(program: Program, era: Era, args: readonly string[]): Promise<{ readonly client: Client; readonly pid: number } & AsyncDisposable> {
+  const transport = new StdioClientTransport({ command: process.execPath, args: [program.main, ...args], env: quietEnvironment(), stderr: "inherit" });
+  const client = new Client({ name: "process-test", version: "1" }, { versionNegotiation: { mode: era === "handshake" ? "legacy" : { pin: "2026-07-28" } } });
+  await client.connect(transport);
+  return { client, pid: transport.pid as number, [Symbol.asyncDispose]: () => client.close() };
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The program with raw input. */
+export function startProgram(program: Program, args: readonly string[]): { readonly child: ChildProcess; readonly finished: Promise<Finished> } {
+  const child = spawn(process.execPath, [program.main, ...args], { env: quietEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const finished = new Promise<Finished>((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })));
+  return { child, finished };
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { spawnWorker } from "./spawn-worker.ts";
+
+interface Echo {
+  readonly said: string;
+  readonly node: string;
+  readonly atMs: number;
+}
+
+describe("a worker process", () => {
+  test("says back line by line what it is told, under the Node it was given", async () => {
+    const worker = spawnWorker<Echo>("echo", "first", { node: process.execPath });
+    worker.send("line\nbreak \u2028 \ud800");
+    expect(await worker.next()).toMatchObject({ said: "first", node: process.version });
+    expect((await worker.next()).said).toBe("line\nbreak \u2028 \ud800");
+  });
+
+  test("stands still while it is paused and goes on when it is resumed", async () => {
+    const worker = spawnWorker<Echo>("echo", "before");
+    await worker.next();
+    worker.pause();
+    worker.send("during");
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const resumedAtMs = Date.now();
+    expect(worker.taken()).toEqual([]);
+    worker.resume();
+    const { said, atMs } = await worker.next();
+    expect(said).toBe("during");
+    expect(atMs).toBeGreaterThanOrEqual(resumedAtMs);
+  });
+
+  test("is gone after a kill, also while paused, and a wait for its next line ends with that", async () => {
+    const worker = spawnWorker<Echo>("echo", "hello");
+    await worker.next();
+    const waiting = expect(worker.next()).rejects.toThrow(/signal SIGKILL/);
+    worker.pause();
+    await worker.kill();
+    await waiting;
+    expect(() => process.kill(worker.pid, 0)).toThrow();
+    await expect(worker.ended()).rejects.toThrow(/echo ended/);
+  });
+
+  test("that fails gives its own words", async () => {
+    const worker = spawnWorker<Echo>("echo", "fail");
+    await expect(worker.next()).rejects.toThrow(/told to fail/);
+  });
+});

@@ -1,0 +1,190 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Finished } from "../support/cli-process.ts";
+import { buildExecutable, startExecutable } from "../support/cli-process.ts";
+
+let built: Awaited<ReturnType<typeof buildExecutable>>;
+let env: NodeJS.ProcessEnv;
+beforeAll(async () => {
+  built = await buildExecutable();
+  env = { PATH: process.env.PATH, HOME: built.folder, HOLDFAST_STORE: `sqlite:${join(built.folder, "data", "holdfast.db")}` };
+}, 60_000);
+afterAll(() => built?.remove());
+
+const start = (...args: string[]) => startExecutable(built.main, args, { env });
+const run = (...args: string[]): Promise<Finished> => start(...args).finished;
+
+describe("the executable", () => {
+  test("keeps what one process wrote for the next, in a file that only its user may read", async () => {
+    expect(await run("set", "k", '{"a":1}')).toMatchObject({ code: 0, stderr: "" });
+    expect(await run("get", "k", "--json")).toMatchObject({ code: 0, stdout: expect.stringContaining('"value":{"a":1}') });
+    if (process.platform !== "win32") expect(statSync(join(built.folder, "data", "holdfast.db")).mode & 0o777).toBe(0o600);
+  });
+
+  test("says its version, and answers a failure with one line and the exit code of the table", async () => {
+    expect(await run("--version")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await run("workflow", "status", "wf-none")).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(/^holdfast: [^\n]+\n$/) });
+    expect(await run("--json", "get", "none")).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\{"key":"none",.*"found":false.*\}\n$/) });
+    expect(await run("--profile", "codeing", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --profile: must be one of all, /) });
+    expect(await run("--store", "redis://x", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --store: [^\n]*sqlite:, memory:/) });
+  });
+
+  test("without a command and without a pipe it shows what it can do", async () => {
+    expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining("get <key>") });
+  });
+
+  test.each([[[]], [["mcp"]], [["--profile", "coding"]]])("with a pipe on standard input, %j serves MCP and ends when the client is gone", async (args) => {
+    const { child, saw, finished } = startExecutable(built.main, args, { env, stdio: ["pipe", "pipe", "pipe"] });
+    const hello = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } };
+    child.stdin?.write(`${JSON.stringify(hello)}\n`);
+    expect(JSON.parse(await saw(/\n/))).toMatchObject({ id: 1, result: { serverInfo: { name: "holdfast" } } });
+    child.stdin?.end();
+    expect(await finished).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("a server that is asked to end by a signal ends cleanly", async () => {
+    const { child, saw, finished } = startExecutable(built.main, ["mcp"], { env, stdio: ["pipe", "pipe", "pipe"] });
+    child.stdin?.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } })}\n`,
+    );
+    await saw(/\n/);
+    child.kill("SIGTERM");
+    expect(await finished).toMatchObject({ code: 0, signal: null, stderr: "" });
+  });
+
+  test("a value is read from a real pipe", async () => {
+    const { child, finished } = startExecutable(built.main, ["set", "piped", "-"], { env, stdio: ["pipe", "pipe", "pipe"] });
+    child.stdin?.end("from a pipe\n");
+    expect((await finished).code).toBe(0);
+    expect((await run("get", "piped")).stdout).toBe("from a pipe\n");
+  });
+
+  test("a reader that goes away early is no failure", () => {
+    const { status, stderr } = spawnSync("sh", ["-c", `"${process.execPath}" "${built.main}" completion fish | head -n 1 > /dev/null`], { env, encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  test("watch sees what another process writes, and Ctrl-C ends it with 130", async () => {
+    const watching = start("watch", "w/*", "--json");
+    await sleep(300);
+    await run("set", "w/1", "1");
+    expect(await watching.saw(/w\/1/)).toContain('"op":"set"');
+    watching.child.kill("SIGINT");
+    expect((await watching.finished).code).toBe(130);
+  });
+});
+
+describe("lease exec", () => {
+  test("runs the command with the lease's token in its environment and gives back its exit code", async () => {
+    const script = 'echo "$HOLDFAST_LEASE/$HOLDFAST_LEASE_TOKEN/$HOLDFAST_NAMESPACE"; exit 7';
+    const { code, stdout } = await run("lease", "exec", "job", "--", "sh", "-c", script);
+    expect(code).toBe(7);
+    expect(stdout).toMatch(/^job\/\d+\/default\n$/);
+    // Released at the end: the next one gets it without waiting.
+    expect((await run("lease", "acquire", "job", "--agent", "next")).code).toBe(0);
+  });
+
+  test("the command can write under the lease's guard with what it was given", async () => {
+    const script = `"${process.execPath}" "${built.main}" set guarded 1 --lease "$HOLDFAST_LEASE:$HOLDFAST_LEASE_TOKEN"`;
+    expect((await run("lease", "exec", "guard", "--", "sh", "-c", script)).code).toBe(0);
+  });
+
+  test("does not run the command while somebody else holds the lease, and says who", async () => {
+    await run("lease", "acquire", "busy", "--ttl", "1m", "--agent", "somebody");
+    expect(await run("lease", "exec", "busy", "--", "echo", "ran")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("somebody holds it") });
+  });
+
+  test("waits in line for the lease", async () => {
+    await run("lease", "acquire", "line", "--ttl", "700ms", "--agent", "somebody");
+    expect(await run("lease", "exec", "line", "--wait", "10s", "--", "echo", "ran")).toMatchObject({ code: 0, stdout: "ran\n" });
+  });
+
+  test("keeps the lease for longer than its TTL while the command runs", async () => {
+    const marker = join(built.folder, "may-end");
+    const { saw, finished } = start("lease", "exec", "long", "--ttl", "2s", "--", "sh", "-c", `echo up; while [ ! -e "${marker}" ]; do sleep 0.1; done`);
+    await saw(/up/);
+    await sleep(3_000);
+    const { code } = await run("lease", "acquire", "long", "--agent", "thief");
+    writeFileSync(marker, "");
+    expect({ thief: code, command: (await finished).code }).toEqual({ thief: 1, command: 0 });
+  });
+
+  test("stops the command, and its children, when the lease is lost", async () => {
+    const marker = join(built.folder, "survived");
+    const script = `(trap '' TERM; sleep 4; touch "${marker}") & echo up; wait`;
+    const { saw, finished } = start("lease", "exec", "lost", "--ttl", "1500ms", "--grace", "300ms", "--agent", "worker", "--", "sh", "-c", script);
+    await saw(/up/);
+    expect((await run("lease", "release", "lost", "--agent", "worker")).code).toBe(0);
+    expect((await run("lease", "acquire", "lost", "--ttl", "1m", "--agent", "thief")).code).toBe(0);
+    const { code, stderr } = await finished;
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/^holdfast: the lease on lost was lost( to thief)?; stopping the command\n$/);
+    // Releasing at the end must not take the lease from its new holder.
+    expect((await run("lease", "renew", "lost", "--agent", "thief")).code).toBe(0);
+    await sleep(4_200);
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test("a command that ignores SIGTERM is killed after the grace period", async () => {
+    const { saw, finished } = start(
+      "lease",
+      "exec",
+      "stubborn",
+      "--ttl",
+      "600ms",
+      "--grace",
+      "200ms",
+      "--agent",
+      "worker",
+      "--",
+      "sh",
+      "-c",
+      "trap '' TERM; echo up; while :; do sleep 0.1; done",
+    );
+    await saw(/up/);
+    await run("lease", "release", "stubborn", "--agent", "worker");
+    expect((await finished).code).toBe(4);
+  });
+
+  test("when the store no longer answers, the command is stopped before the lease can have lapsed", async () => {
+    const { saw, finished } = start("lease", "exec", "silent", "--ttl", "3s", "--grace", "500ms", "--", "sh", "-c", "echo up; exec sleep 60");
+    await saw(/up/);
+    const other = new DatabaseSync(join(built.folder, "data", "holdfast.db"));
+    other.exec("BEGIN IMMEDIATE");
+    const lockedAtMs = Date.now();
+    const { code, stderr } = await finished;
+    other.exec("ROLLBACK");
+    other.close();
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("could not be renewed") });
+    // At most one TTL since the last renewal, and the two seconds that releasing may take.
+    expect(Date.now() - lockedAtMs).toBeLessThan(5_500);
+  });
+
+  test("passes a signal on to the command and reports how it ended", async () => {
+    const { child, saw, finished } = start("lease", "exec", "signalled", "--", "sh", "-c", "trap 'exit 9' TERM; echo up; while :; do sleep 0.05; done");
+    await saw(/up/);
+    child.kill("SIGTERM");
+    expect((await finished).code).toBe(9);
+    const killed = start("lease", "exec", "killed", "--", "sh", "-c", "kill -KILL $$");
+    expect((await killed.finished).code).toBe(137);
+  });
+
+  test("a command that cannot be started is refused by name and the lease is free again", async () => {
+    expect(await run("lease", "exec", "none", "--", "no-such-command-here")).toMatchObject({ code: 2, stderr: expect.stringContaining("no-such-command-here") });
+    expect((await run("lease", "acquire", "none", "--agent", "next")).code).toBe(0);
+  });
+
+  test("the command gets standard input as it is", async () => {
+    const child = spawn(process.execPath, [built.main, "lease", "exec", "input", "--", "cat"], { env, stdio: ["pipe", "pipe", "inherit"] });
+    child.stdin.end("passed through");
+    let output = "";
+    child.stdout.on("data", (chunk) => (output += chunk));
+    await once(child, "close");
+    expect(output).toBe("passed through");
+  });
+});

@@ -1,0 +1,310 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { settingFlags } from "../../src/config.ts";
+import { commands } from "../../src/surfaces/cli/commands.ts";
+import { commonFlags } from "../../src/surfaces/cli/help.ts";
+import { parametersOf } from "../../src/surfaces/cli/parameters.ts";
+import { toolExamples } from "../../src/surfaces/cli/tool-examples.ts";
+import { catalog } from "../../src/tools/catalog.ts";
+import { openCommandLine } from "../support/cli-host.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "holdfast-cli-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("commands from tools", () => {
+  test("every tool has a command, found by its path and by its own name", async () => {
+    const { run } = openCommandLine();
+    expect(catalog.length).toBeGreaterThan(20);
+    for (const tool of catalog) {
+      const { code, stdout } = await run([tool.name, "--help"]);
+      expect([tool.name, code]).toEqual([tool.name, 0]);
+      expect(stdout).toContain(tool.title);
+    }
+  });
+
+  test("no two commands share a path, and no command is hidden behind a group", () => {
+    const paths = commands.map(({ path }) => path.join(" "));
+    expect(new Set(paths).size).toBe(paths.length);
+    const groups = new Set(commands.filter(({ path }) => path.length > 1).map(({ path }) => path[0]));
+    expect(commands.filter(({ path }) => path.length === 1 && groups.has(path[0])).map(({ path }) => path)).toEqual([]);
+  });
+
+  test("no flag of a command takes the name of a flag that every command has", () => {
+    const everywhere = new Set([...commonFlags, ...settingFlags].map(({ name }) => name));
+    const clashes = commands.flatMap((command) =>
+      command.flags.filter(({ name, aliases = [] }) => [name, ...aliases].some((each) => everywhere.has(each))).map(({ name }) => `${command.path.join(" ")} --${name}`),
+    );
+    expect(clashes).toEqual([]);
+  });
+
+  test("every parameter of every tool is explained", () => {
+    const silent = catalog.flatMap((tool) => parametersOf(tool).flatMap(({ property, meaning }) => (meaning === "" ? [`${tool.name}.${property}`] : [])));
+    expect(silent).toEqual([]);
+  });
+
+  test("a tool's examples are accepted as they stand in help", async () => {
+    const { run } = openCommandLine();
+    const config = join(folder, "config.json");
+    writeFileSync(config, '{"a": 1}');
+    const order = [
+      "state_set",
+      "state_get",
+      "state_list",
+      "history_log",
+      "state_delete",
+      "workflow_create",
+      "workflow_discover",
+      "workflow_claim",
+      "session_save",
+      "session_restore",
+    ];
+    const names = Object.keys(toolExamples).sort((a, b) => rank(a) - rank(b));
+    function rank(name: string): number {
+      return order.includes(name) ? order.indexOf(name) : order.length;
+    }
+    for (const name of names) {
+      for (const example of toolExamples[name] as readonly string[]) {
+        const words = shellWords(example.replace("@config.json", `@${config}`));
+        const { code, stderr } = await run([name, ...words]);
+        // An expected no is fine, a refusal of the input is not.
+        expect([name, example, code <= 1, stderr]).toEqual([name, example, true, ""]);
+      }
+    }
+  });
+});
+
+describe("values", () => {
+  test("a value is JSON when it reads as JSON, text otherwise, and text in any case with --string", async () => {
+    const { run, json } = openCommandLine();
+    await run(["set", "number", "8080"]);
+    await run(["set", "word", "web"]);
+    await run(["set", "digits", "8080", "--string"]);
+    await run(["set", "object", '{"__proto__": 1, "b": [true, null]}']);
+    expect((await json("get", "number")).value).toBe(8080);
+    expect((await json("get", "word")).value).toBe("web");
+    expect((await json("get", "digits")).value).toBe("8080");
+    expect((await run(["get", "object", "--json"])).stdout).toContain('"value":{"__proto__":1,"b":[true,null]}');
+  });
+
+  test("a value may come from a file or from standard input, without its last line break", async () => {
+    const { run, json } = openCommandLine();
+    const file = join(folder, "value.json");
+    writeFileSync(file, '{"from": "file"}\n');
+    await run(["set", "file", `@${file}`]);
+    await run(["set", "pipe", "-"], { stdin: ["two\nli", "nes\n"] });
+    expect((await json("get", "file")).value).toEqual({ from: "file" });
+    expect((await json("get", "pipe")).value).toBe("two\nlines");
+    const missing = await run(["set", "x", "@/nowhere/at/all"]);
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be read") });
+  });
+
+  test("what follows -- is a value, even when it looks like a flag", async () => {
+    const { run, json } = openCommandLine();
+    expect((await run(["set", "dashes", "--", "--json"])).stdout).toContain("dashes");
+    expect((await json("get", "dashes")).value).toBe("--json");
+  });
+
+  test("durations, tags, leases and JSON lists are read", async () => {
+    const { json, clock } = openCommandLine();
+    const set = await json("set", "k", "1", "--ttl", "1h30m");
+    expect(set.expires_at).toBe((clock.nowMs() + 5_400_000) / 1000);
+    const { run_id } = await json("workflow", "create", "w", "--tag", "a=1", "--tag", "b=x=y");
+    expect(await json("workflow", "discover", "--tag", "b=x=y")).toMatchObject({ runs: [{ run_id, tags: { a: "1", b: "x=y" } }] });
+    const { token } = await json("lease", "acquire", "deploy");
+    expect(await json("set", "guarded", "1", "--lease", `deploy:${token}`)).toMatchObject({ ok: true });
+    expect(await json("set", "guarded", "1", "--lease", `deploy:${Number(token) + 1}`)).toMatchObject({ error: { code: "lease_lost" } });
+    expect(await json("state", "commit", "--writes", '[{"key":"a","value":1},{"key":"k","delete":true}]', "--lease", `deploy:${token}`)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    [["set", "k", "1", "--ttl", "soon"], /--ttl: must be a duration such as/],
+    [["set", "k", "1", "--expected-version", "x"], /--expected-version: must be a whole number/],
+    [["set", "k"], /<value>: is missing/],
+    [["set", "k", "1", "2"], /takes at most 2; "2" is too many/],
+    [["workflow", "create", "w", "--tag", "x"], /--tags: must be NAME=VALUE/],
+    [["workflow", "discover", "--status", "odd"], /--status: must be one of created, claimed/],
+    [["state", "commit"], /--writes: is missing/],
+    [["state", "commit", "--writes", "["], /--writes: must be JSON/],
+    [["set", "k", "1", "--lease", "deploy"], /--lease: must be NAME:TOKEN/],
+    [["set", "k", "1", "--ttl", "0"], /ttl_seconds: /],
+  ])("%j is refused with exit code 2 and what is allowed", async (args, message) => {
+    const { run } = openCommandLine();
+    expect(await run(args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
+  });
+});
+
+describe("exit codes", () => {
+  test("an expected no is 1: not found, conflict, held, nothing to claim, nothing to remove", async () => {
+    const { run } = openCommandLine();
+    await run(["set", "k", "1"]);
+    await run(["lease", "acquire", "deploy", "--agent", "other"]);
+    const codes = [
+      ["get", "none"],
+      ["state", "get", "none"],
+      ["rm", "none"],
+      ["set", "k", "2", "--expected-version", "7"],
+      ["lease", "acquire", "deploy"],
+      ["lease", "release", "deploy"],
+      ["lease", "renew", "deploy"],
+      ["workflow", "claim"],
+      ["session", "restore", "none"],
+      ["agentcheckpoint", "get", "none"],
+      ["agentcheckpoint", "set", "k", "1", "--expected-version", "9"],
+    ];
+    for (const args of codes) expect([args, (await run(args)).code]).toEqual([args, 1]);
+  });
+
+  test("a failure has the exit code of its error code, also as JSON on standard output", async () => {
+    const { run, json } = openCommandLine();
+    expect((await run(["workflow", "status", "wf-none"])).code).toBe(3);
+    expect(await run(["workflow", "status", "wf-none", "--json"])).toMatchObject({ code: 3, stderr: "" });
+    expect(await json("workflow", "status", "wf-none")).toMatchObject({ error: { code: "not_found", details: { run_id: "wf-none" } } });
+    expect(await json("set", "k", "1", "--ttl", "soon")).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  test("a finished run's status is an answer, not a failure", async () => {
+    const { run, json } = openCommandLine();
+    const { run_id } = await json("workflow", "create", "w");
+    await run(["workflow", "finish", String(run_id), "failed", "--error", "broken"]);
+    expect(await run(["workflow", "status", String(run_id)])).toMatchObject({ code: 0, stdout: expect.stringMatching(/status +failed/) });
+  });
+
+  test("--read-only refuses what would change the store and allows the rest", async () => {
+    const { run } = openCommandLine({ environment: { HOLDFAST_READ_ONLY: "true" } });
+    expect(await run(["set", "k", "1"])).toMatchObject({ code: 2, stderr: expect.stringContaining("read-only") });
+    expect((await run(["ls"])).code).toBe(0);
+    expect(await run(["lease", "exec", "x", "--", "true"])).toMatchObject({ code: 2, stderr: expect.stringContaining("read-only") });
+  });
+
+  test("a profile meant for MCP clients takes no command away", async () => {
+    const { run } = openCommandLine({ environment: { HOLDFAST_PROFILE: "agentcheckpoint" } });
+    expect((await run(["set", "k", "1"])).code).toBe(0);
+  });
+});
+
+describe("who acts", () => {
+  test("leases and claims get a default holder; state writes are labelled only when asked", async () => {
+    const { json } = openCommandLine();
+    expect(await json("lease", "acquire", "deploy")).toMatchObject({ acquired: true, holder: "tester@host:1" });
+    await json("set", "k", "1");
+    expect(await json("history", "log", "k")).toMatchObject({ entries: [{ agent_id: null, writer: "tester" }] });
+    await json("set", "k", "2", "--agent", "worker-1");
+    expect(await json("history", "log", "k", "--n", "1")).toMatchObject({ entries: [{ agent_id: "worker-1", writer: "tester" }] });
+  });
+
+  test("the same person may claim a run and checkpoint it without saying who", async () => {
+    const { json } = openCommandLine();
+    const { run_id } = await json("workflow", "create", "w");
+    await json("workflow", "claim", String(run_id));
+    expect(await json("workflow", "checkpoint", String(run_id), "1", '"done"')).toMatchObject({ ok: true, last_step: 1 });
+    expect(await json("workflow", "checkpoint", String(run_id), "2", "x", "--agent", "other")).toMatchObject({ error: { code: "claim_held" } });
+  });
+
+  test("a request key makes a repeated command harmless", async () => {
+    const { json } = openCommandLine();
+    const first = await json("workflow", "create", "w", "--request-key", "r1");
+    expect(await json("workflow", "create", "w", "--request-key", "r1")).toEqual(first);
+    expect(await json("workflow", "create", "other", "--request-key", "r1")).toMatchObject({ error: { code: "request_key_reused" } });
+  });
+});
+
+describe("what people see", () => {
+  test("get prints the value alone", async () => {
+    const { run } = openCommandLine();
+    await run(["set", "text", "hello"]);
+    await run(["set", "object", '{"a":1}']);
+    expect((await run(["get", "text"])).stdout).toBe("hello\n");
+    expect((await run(["get", "object"])).stdout).toBe('{\n  "a": 1\n}\n');
+    expect(await run(["get", "none"])).toEqual({ code: 1, stdout: "", stderr: "holdfast: none is not set\n" });
+  });
+
+  test("lists are tables with aligned columns and relative times", async () => {
+    const { run, clock } = openCommandLine();
+    await run(["set", "a", "1"]);
+    await run(["set", "a-longer-key", "2", "--ttl", "10m"]);
+    clock.advance(90_000);
+    const [header, first, second] = (await run(["ls"])).stdout.split("\n");
+    expect(header).toMatch(/^key +version +updated_at +expires_at$/);
+    expect(first).toMatch(/^a {13}1 .*\(1m 30s ago\) +-$/);
+    expect(second).toMatch(/^a-longer-key {2}1 .*\(1m 30s ago\) +.*\(in 8m 30s\)$/);
+    expect((await run(["ls", "zzz"])).stdout).toBe("none\n");
+  });
+
+  test("colour is used on a terminal only, and not when NO_COLOR is set", async () => {
+    const esc = "\u001b[";
+    expect((await openCommandLine({ terminal: true }).run(["health"])).stdout).toContain(esc);
+    expect((await openCommandLine().run(["health"])).stdout).not.toContain(esc);
+    expect((await openCommandLine({ terminal: true, environment: { NO_COLOR: "1" } }).run(["health"])).stdout).not.toContain(esc);
+  });
+
+  test("stored text cannot steer the terminal", async () => {
+    const { run } = openCommandLine({ terminal: true, environment: { NO_COLOR: "1" } });
+    await run(["set", "evil\u001b[2J", '"\\u001b]0;owned\\u0007\\u202e"']);
+    for (const args of [
+      ["ls", "--values"],
+      ["get", "evil\u001b[2J"],
+      ["state", "get", "evil\u001b[2J"],
+      ["history", "log"],
+      ["get", "\u001b[2J"],
+    ]) {
+      const { stdout, stderr } = await run(args);
+      expect([args[0], /[\u001b\u0007\u202e]/.test(stdout + stderr)]).toEqual([args[0], false]);
+    }
+  });
+
+  test("a value on a pipe is given exactly", async () => {
+    const { run } = openCommandLine();
+    await run(["set", "raw", '"\\u001b[1m"']);
+    expect((await run(["get", "raw"])).stdout).toBe("\u001b[1m\n");
+  });
+});
+
+describe("finding one's way", () => {
+  test("without a command it shows what it can do", async () => {
+    const { code, stdout } = await openCommandLine().run([]);
+    expect(code).toBe(0);
+    for (const word of ["get <key>", "doctor", "lease", "workflow", "1.2.3"]) expect(stdout).toContain(word);
+  });
+
+  test("a group without a command lists its commands; with --help that is a success", async () => {
+    const { run } = openCommandLine();
+    expect(await run(["lease"])).toMatchObject({ code: 2, stdout: expect.stringContaining("lease acquire") });
+    expect((await run(["lease", "--help"])).code).toBe(0);
+  });
+
+  test.each([
+    [["lese", "acquire"], /unknown command "lese"; did you mean holdfast lease\?/],
+    [["lease", "aquire"], /unknown command "lease aquire"; did you mean holdfast lease acquire\?/],
+    [["dcotor"], /did you mean holdfast doctor\?/],
+    [["lease", "acquire", "x", "--tll", "5"], /--tll: unknown flag; did you mean --ttl\?/],
+  ])("%j gets a suggestion", async (args, message) => {
+    expect(await openCommandLine().run(args)).toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
+  });
+
+  test("help names arguments, flags with what they take, and examples", async () => {
+    const { stdout } = await openCommandLine().run(["help", "lease", "acquire"]);
+    for (const text of [
+      "Usage: holdfast lease acquire <resource_id>",
+      "--ttl DURATION",
+      "Default: 60s",
+      "--request-key KEY",
+      "--store URL",
+      "holdfast lease acquire deploy --ttl 60s",
+    ])
+      expect(stdout).toContain(text);
+  });
+
+  test.each(["bash", "zsh", "fish"])("a completion script for %s knows every command and its flags", async (shell) => {
+    const { code, stdout } = await openCommandLine().run(["completion", shell]);
+    expect(code).toBe(0);
+    for (const word of ["lease", "acquire", "doctor", "request-key", "namespace"]) expect(stdout).toContain(word);
+    expect((await openCommandLine().run(["completion", "tcsh"])).code).toBe(2);
+  });
+});
+
+/** Words as a shell would give them, for single-quoted examples. */
+function shellWords(text: string): string[] {
+  return [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? (bare as string));
+}

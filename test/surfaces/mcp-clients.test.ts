@@ -1,0 +1,259 @@
+import { describe, expect, test } from "vitest";
+import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { instructionsCharactersMax, instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
+import { catalog } from "../../src/tools/catalog.ts";
+import { selectTools } from "../../src/tools/profiles.ts";
+import { connectClient, eras } from "../support/mcp-connection.ts";
+
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+};
+
+describe.each(eras)("the SDK's own client in the %s era", (era) => {
+  test("meets the server by name, version, instructions and capabilities", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    expect(client.getServerVersion()).toMatchObject({ name: "holdfast", version: "9.9.9" });
+    expect(client.getInstructions()).toBe(instructionsFor(catalog));
+    expect(client.getServerCapabilities()).toMatchObject({ tools: {}, resources: { subscribe: true }, completions: {}, prompts: {} });
+  });
+
+  test("lists every tool with both schemas and annotations", async () => {
+    await using session = await connectClient(era);
+    const { tools } = await session.client.listTools();
+    expect(tools.map((tool) => tool.name)).toEqual(catalog.map((tool) => tool.name));
+    for (const tool of tools) expect(tool).toMatchObject({ inputSchema: { type: "object" }, outputSchema: { type: "object" }, annotations: { openWorldHint: false } });
+  });
+
+  test("gets structured content that fits the declared schema, and the same as text", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    await client.listTools(); // Now the client checks structured content against the declared schemas.
+    await client.callTool({ name: "state_set", arguments: { key: "plan", value: { step: 1 } } });
+    const result = await client.callTool({ name: "state_get", arguments: { key: "plan" } });
+    expect(result.structuredContent).toMatchObject({ found: true, key: "plan", value: { step: 1 }, version: 1 });
+    expect(result.content).toEqual([{ type: "text", text: JSON.stringify(result.structuredContent) }]);
+    expect(result.isError).toBeUndefined();
+  });
+
+  test("sees a refusal as a tool error with a code of the closed table", async () => {
+    await using session = await connectClient(era);
+    const result = await session.client.callTool({ name: "workflow_status", arguments: { run_id: "wf-none" } });
+    expect(result.isError).toBe(true);
+    expect(result.structuredContent).toMatchObject({ error: { code: "not_found" } });
+    expect(JSON.parse((result.content as { text: string }[])[0]?.text as string)).toEqual(result.structuredContent);
+  });
+
+  test("is told that a tool is not offered, whether it never was or was left out", async () => {
+    await using session = await connectClient(era, { tools: selectTools({ readOnly: true }) });
+    const message = async (name: string) =>
+      session.client.callTool({ name, arguments: { key: "k", value: 1 } }).then(
+        () => "answered",
+        (error: Error & { code?: number }) => `${error.code} ${error.message}`,
+      );
+    expect(await message("state_sett")).toMatch(/^-32602 .*state_sett/);
+    expect((await message("state_set")).replaceAll("state_set", "NAME")).toBe((await message("no_such")).replaceAll("no_such", "NAME"));
+  });
+
+  test("may repeat a write under a request key without a second effect", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const write = (value: number) => client.callTool({ name: "state_set", arguments: { key: "k", value }, _meta: { "holdfast/request-key": "first try" } });
+    const first = await write(1);
+    expect((await write(1)).structuredContent).toEqual(first.structuredContent);
+    expect((await write(2)).structuredContent).toMatchObject({ error: { code: "request_key_reused" } });
+    expect((await client.callTool({ name: "state_get", arguments: { key: "k" } })).structuredContent).toMatchObject({ value: 1, version: 1 });
+  });
+
+  test("stops a long poll by cancelling it, and nothing is left waiting", async () => {
+    await using engine = new WatchedEngine();
+    await using session = await connectClient(era, { engine });
+    const stop = new AbortController();
+    const poll = session.client.callTool({ name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
+    await until(() => engine.watchers === 1);
+    stop.abort();
+    await expect(poll).rejects.toThrow();
+    await until(() => engine.watchers === 0);
+  });
+
+  test("reads state, runs, sessions and guides as resources", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    await client.callTool({ name: "state_set", arguments: { key: "team/plan ä%", value: [1] } });
+    const { structuredContent: run } = await client.callTool({ name: "workflow_create", arguments: { name: "deploy", run_id: "run-1" } });
+    expect(run).toMatchObject({ run_id: "run-1" });
+    await client.callTool({ name: "session_save", arguments: { session_id: "s 1", context: { goal: "x" } } });
+    const read = async (uri: string) => {
+      const { contents } = await client.readResource({ uri });
+      expect(contents[0]).toMatchObject({ uri });
+      return contents[0] as { mimeType: string; text: string };
+    };
+    const { resources } = await client.listResources();
+    const uris = resources.map((resource) => resource.uri);
+    expect(uris).toContain(`holdfast://state/${encodeURIComponent("team/plan ä%")}`);
+    expect(uris).toContain("holdfast://workflow/run-1");
+    expect(uris.some((uri) => uri.startsWith("holdfast://session/"))).toBe(false);
+    for (const uri of uris) expect((await read(uri)).text.length).toBeGreaterThan(0);
+    expect(JSON.parse((await read(`holdfast://state/${encodeURIComponent("team/plan ä%")}`)).text)).toMatchObject({ key: "team/plan ä%", value: [1], version: 1 });
+    expect(JSON.parse((await read("holdfast://state/team/plan%20%C3%A4%25")).text)).toMatchObject({ value: [1] });
+    expect(JSON.parse((await read("holdfast://workflow/run-1")).text)).toMatchObject({ run_id: "run-1", meta: { status: "created" } });
+    expect(JSON.parse((await read("holdfast://session/s%201")).text)).toMatchObject({ context: { goal: "x" } });
+    expect(await read("holdfast://guide/coordination")).toMatchObject({ mimeType: "text/markdown" });
+  });
+
+  test.each([
+    "holdfast://state/none",
+    "holdfast://workflow/none",
+    "holdfast://session/none",
+    "holdfast://guide/none",
+    "holdfast://lease/x",
+    "holdfast://state/%zz",
+    "holdfast://state/",
+    "file:///etc/passwd",
+    "x",
+  ])("is told that %s does not exist", async (uri) => {
+    await using session = await connectClient(era);
+    await expect(session.client.readResource({ uri })).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(uri) });
+  });
+
+  test("walks all resources in bounded pages, each exactly once", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    for (let i = 0; i < 130; i += 1) await client.callTool({ name: "state_set", arguments: { key: `key ${i}`, value: i } });
+    for (let i = 0; i < 130; i += 1) await client.callTool({ name: "workflow_create", arguments: { name: "n", run_id: `run-${i}` } });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      // Raw pages: the client's own helper walks them by itself.
+      const page: { resources: { uri: string }[]; nextCursor?: string } = await client.request({ method: "resources/list", params: cursor === undefined ? {} : { cursor } });
+      expect(page.resources.length).toBeLessThanOrEqual(100);
+      seen.push(...page.resources.map((resource) => resource.uri));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((uri) => uri.startsWith("holdfast://state/"))).toHaveLength(130);
+    expect(seen.filter((uri) => uri.startsWith("holdfast://workflow/"))).toHaveLength(130);
+    await expect(client.request({ method: "resources/list", params: { cursor: "made-up" } })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test("loses nothing where a page ends exactly at the last key", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const { resources: guides } = await client.listResources();
+    for (let i = guides.length; i < 100; i += 1) await client.callTool({ name: "state_set", arguments: { key: `key ${i}`, value: i } });
+    await client.callTool({ name: "workflow_create", arguments: { name: "n", run_id: "run-1" } });
+    const { resources } = await client.listResources();
+    expect(resources).toHaveLength(101);
+    expect(resources.at(-1)?.uri).toBe("holdfast://workflow/run-1");
+  });
+
+  test("offers no resource whose tool was left out", async () => {
+    await using session = await connectClient(era, { tools: catalog.filter((tool) => tool.toolset === "state") });
+    const { client } = session;
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map((template) => template.uriTemplate)).toEqual(["holdfast://state/{key}"]);
+    await expect(client.readResource({ uri: "holdfast://session/x" })).rejects.toMatchObject({ code: -32602 });
+    expect(client.getServerCapabilities()?.prompts).toBeUndefined();
+  });
+
+  test("completes keys, run ids and session ids by prefix, a hundred at most", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    for (let i = 0; i < 105; i += 1) await client.callTool({ name: "state_set", arguments: { key: `many/${i}`, value: i } });
+    await client.callTool({ name: "state_set", arguments: { key: "one", value: 1 } });
+    await client.callTool({ name: "workflow_create", arguments: { name: "n", run_id: "run-1" } });
+    await client.callTool({ name: "session_save", arguments: { session_id: "s1", context: {} } });
+    const complete = async (uri: string, name: string, value: string) => (await client.complete({ ref: { type: "ref/resource", uri }, argument: { name, value } })).completion;
+    expect(await complete("holdfast://state/{key}", "key", "on")).toMatchObject({ values: ["one"], hasMore: false });
+    const many = await complete("holdfast://state/{key}", "key", "many/");
+    expect(many.values).toHaveLength(100);
+    expect(many.hasMore).toBe(true);
+    expect(await complete("holdfast://workflow/{run_id}", "run_id", "r")).toMatchObject({ values: ["run-1"] });
+    expect(await complete("holdfast://session/{session_id}", "session_id", "")).toMatchObject({ values: ["s1"] });
+    expect((await client.complete({ ref: { type: "ref/prompt", name: "handoff" }, argument: { name: "run_id", value: "run" } })).completion.values).toEqual(["run-1"]);
+    await expect(complete("holdfast://nothing/{x}", "x", "")).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test("gets the handoff prompt with its arguments quoted", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    expect((await client.listPrompts()).prompts.map((prompt) => prompt.name)).toEqual(["handoff"]);
+    const { messages } = await client.getPrompt({ name: "handoff", arguments: { session_id: 'a"b\nc' } });
+    expect(JSON.stringify(messages)).toContain(JSON.stringify('"a\\"b\\nc"').slice(1, -1));
+    await expect(client.getPrompt({ name: "handoff", arguments: { who: "x" } })).rejects.toMatchObject({ code: -32602 });
+    await expect(client.getPrompt({ name: "other" })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test("hears of changes that another connection makes to what it subscribed to, and of nothing else", async () => {
+    await using engine = new WatchedEngine();
+    await using listener = await connectClient(era, { engine });
+    await using writer = await connectClient(era, { engine });
+    const told: string[] = [];
+    listener.client.setNotificationHandler("notifications/resources/updated", ({ params }) => void told.push(params.uri));
+    const uris = ["holdfast://state/a%2Fb", "holdfast://state/a/b", "holdfast://workflow/run-1", "holdfast://session/s"];
+    const subscription = era === "stateless" ? await listener.client.listen({ resourceSubscriptions: uris }) : undefined;
+    if (era === "handshake") for (const uri of uris) await listener.client.subscribeResource({ uri });
+    expect(engine.watchers).toBe(1);
+    const call = (name: string, args: Record<string, unknown>) => writer.client.callTool({ name, arguments: args });
+    await call("state_set", { key: "other", value: 1 });
+    await call("state_set", { key: "a/b", value: 1 });
+    await until(() => told.length >= 2);
+    expect(told.splice(0).sort()).toEqual(["holdfast://state/a%2Fb", "holdfast://state/a/b"]);
+    await call("session_save", { session_id: "s", context: {} });
+    await until(() => told.length >= 1);
+    expect(told.splice(0)).toEqual(["holdfast://session/s"]);
+    for (const [name, args] of [
+      ["workflow_create", { name: "n", run_id: "run-1" }],
+      ["workflow_claim", { run_id: "run-1", agent_id: "x" }],
+      ["workflow_checkpoint", { run_id: "run-1", step: 1, output: {}, agent_id: "x" }],
+      ["lease_renew", { resource_id: "workflow/run-1", holder_id: "x", ttl_seconds: 60 }],
+    ] as const) {
+      await call(name, args);
+      await until(() => told.length >= 1);
+      expect(told.splice(0)).toEqual(["holdfast://workflow/run-1"]);
+    }
+    if (subscription === undefined) for (const uri of uris) await listener.client.unsubscribeResource({ uri });
+    else await subscription.close();
+    await until(() => engine.watchers === 0);
+    await call("state_set", { key: "a/b", value: 2 });
+    await listener.client.callTool({ name: "state_get", arguments: { key: "a/b" } });
+    expect(told).toEqual([]);
+  });
+
+  test("leaves no watcher behind when it goes away", async () => {
+    await using engine = new WatchedEngine();
+    const session = await connectClient(era, { engine });
+    if (era === "stateless") await session.client.listen({ resourceSubscriptions: ["holdfast://state/k"] });
+    else await session.client.subscribeResource({ uri: "holdfast://state/k" });
+    expect(engine.watchers).toBe(1);
+    await session[Symbol.asyncDispose]();
+    expect(engine.watchers).toBe(0);
+  });
+});
+
+test.each(["all", "coding", "coordination", "agentcheckpoint", "sidecar"])("the instructions for the profile %s stay below what clients cut off", (profile) => {
+  expect(instructionsFor(selectTools({ profile })).length).toBeLessThan(instructionsCharactersMax);
+  expect(instructionsFor(selectTools({ profile, readOnly: true })).length).toBeLessThan(instructionsCharactersMax);
+});
+
+test("instructions name only tools that are offered", () => {
+  for (const tool of catalog) {
+    const rest = catalog.filter((other) => other !== tool);
+    const said = instructionsFor(rest).match(/\b[a-z]+_[a-z]+\b/g) ?? [];
+    expect(said, tool.name).not.toContain(tool.name);
+  }
+});
+
+/** The memory engine, counting who listens to its bell. */
+class WatchedEngine extends MemoryEngine {
+  watchers = 0;
+
+  override onChange(namespace: string, ring: () => void): () => void {
+    const stop = super.onChange(namespace, ring);
+    this.watchers += 1;
+    return () => {
+      this.watchers -= 1;
+      stop();
+    };
+  }
+}

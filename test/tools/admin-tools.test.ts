@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { openTools } from "./open-tools.ts";
+
+describe("sidecar_health", () => {
+  test("counts what is live and says what an acknowledged write survives", async () => {
+    const { call, clock } = openTools();
+    await call("state_set", { key: "k", value: 1 });
+    await call("state_set", { key: "gone", value: 1, ttl_seconds: 1 });
+    await call("workflow_create", { name: "w", run_id: "r" });
+    await call("lease_acquire", { resource_id: "x", holder_id: "a", ttl_seconds: 100 });
+    clock.advance(2_000);
+    expect(await call("sidecar_health")).toEqual({
+      status: "ok",
+      backend: "memory",
+      namespace: "test",
+      uptime_s: 2,
+      version: "1.2.3",
+      key_count: 1,
+      workflow_count: 1,
+      lease_count: 1,
+      revision: 4,
+      engine: expect.objectContaining({ name: "memory", durability: expect.stringContaining("lost"), warnings: [expect.any(String)] }),
+    });
+  });
+
+  test("a store that cannot be reached makes the status an error, not the call", async () => {
+    const clock = manualClock();
+    const engine = await openSqliteEngine({ path: join(await temporaryFolder(), "store.db"), clock });
+    const { call } = openTools({ engine, clock });
+    expect((await call("sidecar_health")).status).toBe("ok");
+    await engine[Symbol.asyncDispose]();
+    const health = await call("sidecar_health");
+    expect(health).toMatchObject({ status: expect.stringMatching(/^error: /), backend: "sqlite", key_count: null, revision: null, version: "1.2.3" });
+    expect(health.status).not.toMatch(/SELECT|\/|\.ts/);
+  });
+});
+
+describe("sidecar_reset", () => {
+  test.each([{}, { confirm: "" }, { confirm: "other" }, { confirm: true }])("%j is refused and nothing happens", async (args) => {
+    const { call, fails } = openTools();
+    await call("state_set", { key: "k", value: 1 });
+    expect(await fails("sidecar_reset", args)).toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^confirm: .*namespace's name/) });
+    expect((await call("state_get", { key: "k" })).found).toBe(true);
+  });
+
+  test("clears everything, and neither versions nor tokens nor revisions start again", async () => {
+    const { call } = openTools();
+    await call("state_set", { key: "k", value: 1 });
+    await call("session_save", { session_id: "s", context: {} });
+    await call("workflow_create", { name: "w", run_id: "r" });
+    const { token } = await call("lease_acquire", { resource_id: "x", holder_id: "a", ttl_seconds: 100 });
+    expect(await call("sidecar_reset", { confirm: "test" })).toEqual({ ok: true, cleared: 4, backup: null });
+    expect(await call("sidecar_health")).toMatchObject({ key_count: 0, workflow_count: 0, lease_count: 0 });
+    expect((await call("session_restore", { session_id: "s" })).found).toBe(false);
+    expect((await call("state_set", { key: "k", value: 1 })).version).toBe(2);
+    expect((await call("lease_acquire", { resource_id: "x", holder_id: "b", ttl_seconds: 100 })).token).toBeGreaterThan(token);
+  });
+
+  test("repeated with its request key it answers again and clears nothing more", async () => {
+    const { call } = openTools();
+    await call("state_set", { key: "k", value: 1 });
+    const first = await call("sidecar_reset", { confirm: "test" }, { requestKey: "once" });
+    await call("state_set", { key: "later", value: 1 });
+    expect(await call("sidecar_reset", { confirm: "test" }, { requestKey: "once" })).toEqual(first);
+    expect((await call("state_get", { key: "later" })).found).toBe(true);
+  });
+
+  test("writes a restorable backup first and returns its name", async () => {
+    const clock = manualClock();
+    const folder = await temporaryFolder();
+    const path = join(folder, "store.db");
+    const engine = await openSqliteEngine({ path, clock });
+    const { call } = openTools({ engine, clock });
+    await call("state_set", { key: "k", value: "kept" });
+    const { backup, cleared } = await call("sidecar_reset", { confirm: "test" });
+    expect(cleared).toBe(1);
+    const file = (await readdir(folder)).find((name) => backup.endsWith(name)) as string;
+    expect(existsSync(join(folder, file))).toBe(true);
+    await engine[Symbol.asyncDispose]();
+    const restored = await openSqliteEngine({ path: join(folder, file), clock });
+    expect((await openTools({ engine: restored, clock }).call("state_get", { key: "k" })).value).toBe("kept");
+    await restored[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { openTools, startSeconds } from "./open-tools.ts";
+
+type Entry = { op: string; key: string; kind: string; revision: number; id: string };
+const opsOf = (answer: { entries: Entry[] }): string[] => answer.entries.map(({ kind, op }) => `${kind}.${op}`);
+
+describe("history_log", () => {
+  test("a record names what changed, from what, to what, by whom and when", async () => {
+    const { call, clock } = openTools({ writer: "os-user" });
+    await call("state_set", { key: "k", value: 1 });
+    clock.advance(1_500);
+    await call("state_set", { key: "k", value: 2, agent_id: "ada" });
+    expect(await call("history_log", { key: "k" })).toEqual({
+      entries: [
+        {
+          id: "2-0",
+          revision: 2,
+          kind: "state",
+          op: "set",
+          key: "k",
+          version: 2,
+          new_value: 2,
+          previous_value: 1,
+          agent_id: "ada",
+          writer: "os-user",
+          written_at: startSeconds + 1.5,
+        },
+        { id: "1-0", revision: 1, kind: "state", op: "set", key: "k", version: 1, new_value: 1, previous_value: null, agent_id: null, writer: "os-user", written_at: startSeconds },
+      ],
+      total: 2,
+      cursor: null,
+    });
+  });
+
+  test("every mutation of every kind has exactly one record", async () => {
+    const { call, clock, base } = openTools();
+    await call("state_set", { key: "k", value: 1 });
+    await call("state_set", { key: "brief", value: 1, ttl_seconds: 1 });
+    await call("state_delete", { key: "k" });
+    await call("state_delete", { key: "k" });
+    await call("lease_acquire", { resource_id: "r", holder_id: "ada", ttl_seconds: 1 });
+    await call("lease_renew", { resource_id: "r", holder_id: "ada", ttl_seconds: 2 });
+    await call("lease_release", { resource_id: "r", holder_id: "ada" });
+    await call("lease_acquire", { resource_id: "r", holder_id: "bob", ttl_seconds: 1 });
+    await call("session_save", { session_id: "s", context: {} });
+    await call("workflow_create", { name: "w", run_id: "run" });
+    await call("workflow_claim", { run_id: "run", agent_id: "ada" });
+    await call("workflow_checkpoint", { run_id: "run", step: 1, output: 1, agent_id: "ada" });
+    await call("workflow_finish", { run_id: "run", status: "done", agent_id: "ada" });
+    clock.advance(5_000);
+    await base.server.engine.sweep("test", 100);
+    const log = await call("history_log", { n: 200 });
+    expect(opsOf(log).toReversed().slice(0, 11)).toEqual([
+      "state.set",
+      "state.set",
+      "state.delete",
+      "lease.acquire",
+      "lease.renew",
+      "lease.release",
+      "lease.acquire",
+      "session.save",
+      "workflow.create",
+      "workflow.claim",
+      "workflow.checkpoint",
+    ]);
+    expect(opsOf(log).toReversed()[11]).toBe("workflow.finish");
+    expect(opsOf(log).toReversed().slice(12).sort()).toEqual(["lease.lapse", "state.expire"]);
+    expect(log.total).toBe(14);
+  });
+
+  test("is narrowed by prefix, kind, writer and revision", async () => {
+    const { call } = openTools();
+    await call("state_set", { key: "a/1", value: 1, agent_id: "ada" });
+    await call("state_set", { key: "a/2", value: 1, agent_id: "bob" });
+    await call("session_save", { session_id: "a/s", context: {} });
+    await call("state_set", { key: "b", value: 1, agent_id: "ada" });
+    const keys = async (query: object) => (await call("history_log", query)).entries.map(({ key }: Entry) => key);
+    expect(await keys({ prefix: "a/" })).toEqual(["a/s", "a/2", "a/1"]);
+    expect(await keys({ prefix: "a/", kind: "state" })).toEqual(["a/2", "a/1"]);
+    expect(await keys({ kind: "session" })).toEqual(["a/s"]);
+    expect(await keys({ writer: "ada" })).toEqual(["b", "a/1"]);
+    expect(await keys({ after_revision: 2 })).toEqual(["b", "a/s"]);
+  });
+
+  test("shows 10 records unless asked otherwise, and the cursor goes on to the oldest, also within one revision", async () => {
+    const { call } = openTools();
+    await call("state_commit", { writes: Array.from({ length: 15 }, (_, i) => ({ key: `k${String(i).padStart(2, "0")}`, value: i })) });
+    const first = await call("history_log");
+    expect(first.entries).toHaveLength(10);
+    expect(first.total).toBe(15);
+    const second = await call("history_log", { cursor: first.cursor });
+    expect(second.entries).toHaveLength(5);
+    expect(second.cursor).toBeNull();
+    expect([...first.entries, ...second.entries].map(({ key }: Entry) => key)).toEqual(Array.from({ length: 15 }, (_, i) => `k${String(14 - i).padStart(2, "0")}`));
+  });
+
+  test("large values end the page early, and the cursor goes on", async () => {
+    const { call } = openTools();
+    for (let i = 0; i < 6; i += 1) await call("state_set", { key: "k", value: `${i}${"x".repeat(1_000_000)}` });
+    const seen: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { entries: Entry[]; cursor: string | null } = await call("history_log", cursor === null ? {} : { cursor });
+      expect(JSON.stringify(page).length).toBeLessThan(7_000_000);
+      seen.push(...page.entries.map(({ revision }) => revision));
+      cursor = page.cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual([6, 5, 4, 3, 2, 1]);
+  });
+
+  test.each([
+    [{ key: "a", prefix: "b" }, "prefix"],
+    [{ n: 0 }, "n"],
+    [{ n: 201 }, "n"],
+    [{ kind: "rumour" }, "kind"],
+    [{ cursor: Buffer.from("history x-1").toString("base64url") }, "cursor"],
+  ])("%j is wrong input naming %s", async (args, field) => {
+    const { fails } = openTools();
+    expect(await fails("history_log", args)).toMatchObject({ code: "invalid_input", details: { field } });
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
+import { catalog } from "../../src/tools/catalog.ts";
+import { profiles, selectTools } from "../../src/tools/profiles.ts";
+import { estimateTokens, listTokenCost, tokenCost } from "../../src/tools/token-cost.ts";
+import { toolsets } from "../../src/tools/tool.ts";
+
+const namesOf = (selection: Parameters<typeof selectTools>[0]): string[] => selectTools(selection).map(({ name }) => name);
+
+describe("profiles", () => {
+  test("all is the default and leaves nothing out", () => {
+    expect(selectTools()).toEqual(catalog);
+    expect(selectTools({ profile: "all" })).toEqual(catalog);
+  });
+
+  test("agentcheckpoint is exactly that system's five tools", () => {
+    expect(namesOf({ profile: "agentcheckpoint" })).toEqual(["get_state", "set_state", "force_set_state", "list_state", "delete_state"]);
+  });
+
+  test("sidecar is exactly that system's nineteen tools", () => {
+    expect(namesOf({ profile: "sidecar" }).sort()).toEqual(
+      [
+        "state_set state_get state_delete state_list",
+        "workflow_create workflow_discover workflow_claim workflow_checkpoint workflow_resume workflow_status workflow_list",
+        "lease_acquire lease_release lease_renew session_save session_restore history_log sidecar_health sidecar_reset",
+      ]
+        .join(" ")
+        .split(" ")
+        .sort(),
+    );
+  });
+
+  test("coordination can share keys, lock, and hand work over; coding can survive a crash", () => {
+    expect(namesOf({ profile: "coordination" })).toEqual(
+      expect.arrayContaining(["state_set", "state_commit", "lease_acquire", "lease_renew", "lease_release", "workflow_claim", "workflow_finish"]),
+    );
+    expect(namesOf({ profile: "coding" })).toEqual(expect.arrayContaining(["state_set", "state_get", "session_save", "session_restore", "workflow_checkpoint", "workflow_resume"]));
+  });
+
+  test("every tool a profile names exists", () => {
+    expect(namesOf({ profile: "coding" })).toHaveLength(11);
+    expect(namesOf({ profile: "coordination" })).toHaveLength(14);
+  });
+
+  test("toolsets narrow it, in the catalog's order", () => {
+    expect(namesOf({ toolsets: ["session", "lease"] })).toEqual(["lease_acquire", "lease_release", "lease_renew", "session_save", "session_restore"]);
+    expect(namesOf({ profile: "coding", toolsets: ["session"] })).toEqual(["session_save", "session_restore"]);
+    expect(toolsets.flatMap((toolset) => namesOf({ toolsets: [toolset] })).sort()).toEqual(catalog.map(({ name }) => name).sort());
+  });
+
+  test.each(profiles)("read-only leaves only tools of %s that change nothing", (profile) => {
+    const left = selectTools({ profile, readOnly: true });
+    expect(left.length).toBeGreaterThan(0);
+    expect(left).toEqual(selectTools({ profile }).filter(({ effect }) => effect === "read"));
+  });
+
+  test.each([
+    [{ profile: "everything" }, "profile: must be one of all, coding, coordination, agentcheckpoint, sidecar"],
+    [{ toolsets: ["state", "kv"] }, 'tools: "kv" is unknown; must be some of state, agentcheckpoint, workflow, lease, session, history, admin'],
+    [{ profile: "agentcheckpoint", toolsets: ["lease"] }, "tools: nothing is left: the profile agentcheckpoint, the toolsets lease have no tool in common"],
+  ])("%j is refused: %s", (selection, message) => {
+    expect(() => selectTools(selection)).toThrow(message);
+  });
+});
+
+describe("the token budget", () => {
+  const costOf = (profile: string): number => tokenCost(selectTools({ profile }), instructionsFor(selectTools({ profile })));
+
+  test.each(["coding", "coordination"])("what a model reads of %s, instructions included, is at most 2,500 tokens", (profile) => {
+    expect(costOf(profile)).toBeLessThanOrEqual(2_500);
+  });
+
+  test("the whole list of all tools as it travels, instructions included, leaves room for the tools to come below 7,500", () => {
+    expect(listTokenCost(catalog, instructionsFor(catalog))).toBeLessThanOrEqual(6_000);
+    expect(costOf("all")).toBeLessThanOrEqual(4_000);
+  });
+
+  test("no tool is a glutton", () => {
+    for (const tool of catalog) expect(listTokenCost([tool]), tool.name).toBeLessThanOrEqual(450);
+  });
+
+  /** Texts of the kinds we measure, counted with the tokenizers o200k_base and that of Claude 2. */
+  test.each([
+    [
+      '{"type":"object","properties":{"key":{"type":"string"},"value":{},"ttl_seconds":{"type":"number"},"expected_version":{"type":"integer"},"lease":{"type":"object","properties":{"resource_id":{"type":"string"},"token":{"type":"integer"}},"required":["resource_id","token"]},"agent_id":{"type":"string"}},"required":["key","value"],"additionalProperties":false}',
+      85,
+      89,
+    ],
+    [
+      "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token that grows with every new holder: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line for it.",
+      60,
+      65,
+    ],
+  ])("the estimate lies at most 25 percent above a real tokenizer's count and never far below: %s", (text, o200k, claude) => {
+    for (const counted of [o200k, claude]) {
+      expect(estimateTokens(text)).toBeGreaterThanOrEqual(counted * 0.97);
+      expect(estimateTokens(text)).toBeLessThanOrEqual(counted * 1.25);
+    }
+  });
+});

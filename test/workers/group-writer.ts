@@ -1,0 +1,22 @@
+import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { openWorkerPort } from "../support/worker-port.ts";
+
+/** Writes every member of a group with one new value per commit, several commits in flight, until it is killed. Tells each value before it is sent and each answer. */
+const port = openWorkerPort();
+const { path, members, client, inFlight } = await port.next<{ path: string; members: string[]; client: string; inFlight: number }>();
+const engine = await openSqliteEngine({ path });
+const store = openNamespaceStore(engine, "shared", systemClock);
+port.send({ ready: true });
+let count = 0;
+const write = async (): Promise<never> => {
+  for (;;) {
+    count += 1;
+    const value = `${client}:${count}`;
+    port.send({ sent: value });
+    const result = await store.commit({ writer: client, writes: members.map((key) => ({ op: "put", key, value })) });
+    port.send({ acknowledged: value, revision: result.revision });
+  }
+};
+await Promise.all(Array.from({ length: inFlight }, write));

@@ -1,0 +1,32 @@
+import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { keyRange } from "../../src/store/ranges.ts";
+import { openWorkerPort } from "../support/worker-port.ts";
+
+/** Adds one to a shared counter, `count` times, by compare-and-set; tells every success. */
+const port = openWorkerPort();
+const { path, key, count, client } = await port.next<{ path: string; key: string; count: number; client: string }>();
+await using engine = await openSqliteEngine({ path });
+const store = openNamespaceStore(engine, "shared", systemClock);
+port.send("ready");
+await port.next();
+
+const increments: { client: string; version: number; value: number }[] = [];
+let conflicts = 0;
+let known = (await store.read(keyRange(key))).entries[0];
+while (increments.length < count) {
+  const value = ((known?.value as number | undefined) ?? 0) + 1;
+  const result = await store.commit({ writer: client, checks: [{ key, version: known?.version ?? 0 }], writes: [{ op: "put", key, value }] });
+  if (result.ok) {
+    const version = result.writes[0]?.version ?? 0;
+    increments.push({ client, version, value });
+    known = { key, value, version, revision: result.revision, createdAtMs: 0, updatedAtMs: 0, writer: client };
+  } else if (result.reason === "checks") {
+    conflicts += 1;
+    // A refusal brings the entry that broke the check: no second read is needed.
+    known = result.failed[0]?.entry;
+  }
+}
+port.send({ increments, conflicts });
+process.stdin.destroy();

@@ -1,0 +1,8 @@
+import { defineConfig } from "vitest/config";
+import shared from "./vitest.config.ts";
+
+/**
+ * What depends on the SQLite driver, again under Node 24, where `node:sqlite` is the driver:
+ * `node scripts/test-services/node24.mjs node_modules/vitest/vitest.mjs run --config vitest.node24.config.ts`.
+ */
+export default defineConfig({ test: { ...shared.test, include: ["test/store/sqlite*.test.ts", "test/store/concurrency/*.test.ts", "test/crash/*.test.ts"] } });
