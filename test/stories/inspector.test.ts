@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => installed.remove());
 
-const claimSeconds = 6;
+const claimSeconds = 10;
 
 describe.each<Era>(["legacy", "modern"])("the installed package and the official Inspector, %s era", (era) => {
   const agents = { first: `first-${era}`, second: `second-${era}` };

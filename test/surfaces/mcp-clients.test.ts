@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { instructionsCharactersMax, instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
+import { subscribedUrisMax } from "../../src/surfaces/mcp/subscriptions.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { selectTools } from "../../src/tools/profiles.ts";
 import { connectClient, eras } from "../support/mcp-connection.ts";
@@ -218,6 +219,19 @@ describe.each(eras)("the SDK's own client in the %s era", (era) => {
     await call("state_set", { key: "a/b", value: 2 });
     await listener.client.callTool({ name: "state_get", arguments: { key: "a/b" } });
     expect(told).toEqual([]);
+  });
+
+  test("may subscribe to many resources, and is told where it ends", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const uris = Array.from({ length: subscribedUrisMax }, (_, i) => `holdfast://state/${i}`);
+    const subscribe = async (some: readonly string[]) => {
+      if (era === "stateless") await client.listen({ resourceSubscriptions: [...some] });
+      else for (const uri of some) await client.subscribeResource({ uri });
+    };
+    await subscribe(uris);
+    await expect(subscribe(["holdfast://state/more"])).rejects.toThrow(String(subscribedUrisMax));
+    expect((await client.callTool({ name: "state_get", arguments: { key: "k" } })).isError).toBeUndefined();
   });
 
   test("leaves no watcher behind when it goes away", async () => {

@@ -5,7 +5,7 @@ import { openWorkerPort } from "../support/worker-port.ts";
 
 /** Writes every member of a group with one new value per commit, several commits in flight, until it is killed. Tells each value before it is sent and each answer. */
 const port = openWorkerPort();
-const { path, members, client, inFlight } = await port.next<{ path: string; members: string[]; client: string; inFlight: number }>();
+const { path, members, client, inFlight, pauseMs } = await port.next<{ path: string; members: string[]; client: string; inFlight: number; pauseMs: number }>();
 const engine = await openSqliteEngine({ path });
 const store = openNamespaceStore(engine, "shared", systemClock);
 port.send({ ready: true });
@@ -17,6 +17,7 @@ const write = async (): Promise<never> => {
     port.send({ sent: value });
     const result = await store.commit({ writer: client, writes: members.map((key) => ({ op: "put", key, value })) });
     port.send({ acknowledged: value, revision: result.revision });
+    if (pauseMs > 0) await systemClock.sleep(pauseMs);
   }
 };
 await Promise.all(Array.from({ length: inFlight }, write));

@@ -2,6 +2,7 @@ import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { keyRange } from "../../src/store/ranges.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { openWorkerPort } from "../support/worker-port.ts";
 
 /** Adds one to a shared counter, `count` times, by compare-and-set; tells every success. */
@@ -14,6 +15,7 @@ await port.next();
 
 const increments: { client: string; version: number; value: number }[] = [];
 let conflicts = 0;
+const random = seededRandom(process.pid);
 let known = (await store.read(keyRange(key))).entries[0];
 while (increments.length < count) {
   const value = ((known?.value as number | undefined) ?? 0) + 1;
@@ -26,6 +28,8 @@ while (increments.length < count) {
     conflicts += 1;
     // A refusal brings the entry that broke the check: no second read is needed.
     known = result.failed[0]?.entry;
+    // As a real client does: step aside for a moment, a different one each time, instead of spinning.
+    await systemClock.sleep(random(4));
   }
 }
 port.send({ increments, conflicts });

@@ -34,7 +34,7 @@ export function isPlainImplementation(value: unknown): boolean {
 /** The capabilities that have a structure; of others nothing is expected. */
 const capabilityShapes: Readonly<Record<string, (capability: Record<string, unknown>) => boolean>> = {
   experimental: (named) => Object.values(named).every(isPlainObject),
-  extensions: () => true,
+  extensions: (named) => Object.values(named).every(isPlainObject),
   sampling: ({ context, tools }) => isAbsentOrObject(context) && isAbsentOrObject(tools),
   elicitation: ({ form, url }) => isAbsentOrObject(form) && isAbsentOrFlag(form?.applyDefaults) && isAbsentOrObject(url),
   roots: ({ listChanged }) => isAbsentOrFlag(listChanged),

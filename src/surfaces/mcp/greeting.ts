@@ -19,7 +19,7 @@ export const statelessVersion = "2026-07-28";
 /** What a 2026-07-28 client may keep: these answers stay the same while the process lives. */
 export const staticCacheHint = { ttlMs: 300_000, cacheScope: "private" } as const;
 
-export const promptsOffered = (tools: readonly Tool[]): boolean => tools.some((tool) => tool.name === "session_save");
+const promptsOffered = (tools: readonly Tool[]): boolean => tools.some((tool) => tool.name === "session_save");
 
 export const greet = (version: string, instructions: string, tools: readonly Tool[]): Greeting => ({
   serverInfo: { name: "holdfast", title: "Holdfast", version },

@@ -1,5 +1,5 @@
 /** Short texts that teach an agent how to work with this server; read on demand as holdfast://guide/NAME. */
-export interface Guide {
+interface Guide {
   readonly name: string;
   readonly title: string;
   readonly description: string;

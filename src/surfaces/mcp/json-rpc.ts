@@ -10,14 +10,14 @@ export interface Request {
   readonly params?: Params;
 }
 
-export interface Notification {
+interface Notification {
   readonly jsonrpc: "2.0";
   readonly method: string;
   readonly params?: Params;
 }
 
 /** An answer to a request of ours. Holdfast asks clients nothing, but a client may still send one. */
-export interface Reply {
+interface Reply {
   readonly jsonrpc: "2.0";
   readonly id?: RequestId;
   readonly result?: unknown;

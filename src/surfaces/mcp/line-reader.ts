@@ -1,6 +1,6 @@
 const newline = 0x0a;
 
-export interface LineSink {
+interface LineSink {
   /** One line without its line break; valid only during the call. */
   onLine(line: Buffer): void;
   /** A line grew beyond the limit; its bytes are thrown away up to its end. */

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 
-export const promptArguments = [
+const promptArguments = [
   { name: "session_id", description: "Under which id to save the working context; chosen by the agent when left out." },
   { name: "run_id", description: "The workflow run being handed over, if there is one." },
 ] as const;

@@ -10,7 +10,7 @@ export const messageLimits = {
   depthMax: 128,
 } as const;
 
-export type ReadResult = { readonly ok: true; readonly message: Message } | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
+type ReadResult = { readonly ok: true; readonly message: Message } | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
 
 /** One line as a JSON-RPC message, or why it is none. Never throws. */
 export function readMessage(line: Buffer): ReadResult {

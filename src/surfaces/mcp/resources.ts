@@ -9,7 +9,7 @@ import type { ResourceKind, ResourceTarget } from "./resource-uris.ts";
 import { targetOf, uriOf } from "./resource-uris.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 
-export const pageEntriesMax = 100;
+const pageEntriesMax = 100;
 const json = "application/json";
 const markdown = "text/markdown";
 
@@ -55,7 +55,7 @@ const storedKinds: readonly StoredKind[] = [
   },
 ];
 
-export interface ResourceEntry {
+interface ResourceEntry {
   readonly uri: string;
   readonly name: string;
   readonly title?: string;
@@ -63,7 +63,7 @@ export interface ResourceEntry {
   readonly mimeType: string;
 }
 
-export interface ResourcePage {
+interface ResourcePage {
   readonly resources: ResourceEntry[];
   readonly nextCursor?: string;
 }

@@ -8,7 +8,7 @@ import type { SdkParts } from "./sdk-server.ts";
 import { createSdkServer } from "./sdk-server.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
-export interface LaneOptions extends Omit<SdkParts, "subscriptions"> {
+interface LaneOptions extends Omit<SdkParts, "subscriptions"> {
   readonly base: ToolBase;
   readonly send: (line: string) => void;
   /** A connection opened elsewhere: told to the SDK first, its answer swallowed. */

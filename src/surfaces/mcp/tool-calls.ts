@@ -11,7 +11,7 @@ export const requestKeyMember = "holdfast/request-key";
 export const callsInFlightMax = 1_000;
 
 /** A tool's answer, made JSON once: the text block and the structured content are the same bytes. */
-export interface ToolAnswer {
+interface ToolAnswer {
   readonly structured: Record<string, unknown>;
   readonly json: string;
   readonly isError: boolean;

@@ -30,7 +30,7 @@ async function audit(store: Store, increments: readonly Increment[]): Promise<vo
   expect(checkHistoryEqualsState({ rows, entries: snapshot.entries, nowMs: snapshot.nowMs, changesByWriter })).toEqual([]);
 }
 
-test(`${processes} processes × ${each} increments on one SQLite file make exactly ${processes * each} (G3, G12)`, { timeout: 120_000 }, async () => {
+test(`${processes} processes × ${each} increments on one SQLite file make exactly ${processes * each} (G3, G12)`, { timeout: 300_000 }, async () => {
   const path = join(await temporaryFolder(), "store.db");
   const workers = Array.from({ length: processes }, (_, i) =>
     spawnWorker<"ready" | { increments: Increment[]; conflicts: number }>("increment", { path, key: "counter", count: each, client: `client ${i}` }),

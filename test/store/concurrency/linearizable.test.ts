@@ -28,7 +28,7 @@ async function audit(store: Store, calls: readonly AnsweredCall[]): Promise<void
   expect(checkHistoryEqualsState({ rows, entries, nowMs })).toEqual([]);
 }
 
-test(`${clients} processes on one SQLite file: reads, commits and refusals are linearizable (G2, G12)`, { timeout: 120_000 }, async () => {
+test(`${clients} processes on one SQLite file: reads, commits and refusals are linearizable (G2, G12)`, { timeout: 300_000 }, async () => {
   const path = join(await temporaryFolder(), "store.db");
   const workers = Array.from({ length: clients }, (_, i) => spawnWorker<"ready" | AnsweredCall[]>("mixed-load", { path, client: `client ${i}`, seed: i + 1, calls: callsEach }));
   for (const worker of workers) expect(await worker.next()).toBe("ready");

@@ -16,11 +16,13 @@ type Told = { ready: true } | { change: Change };
 const lives = 10;
 const range = prefixRange("watched/");
 
-test(`a watcher killed and restarted ${lives} times beside two writing processes sees every change once, in order, whole (G10)`, { timeout: 120_000 }, async () => {
+test(`a watcher killed and restarted ${lives} times beside two writing processes sees every change once, in order, whole (G10)`, { timeout: 300_000 }, async () => {
   const path = join(await temporaryFolder(), "store.db");
   await using engine = await openSqliteEngine({ path });
   const store = openNamespaceStore(engine, "shared", systemClock);
-  const writers = ["one", "two"].map((client) => spawnWorker("group-writer", { path, client, inFlight: 2, members: ["watched/a", `watched/${client}`, `other/${client}`] }));
+  const writers = ["one", "two"].map((client) =>
+    spawnWorker("group-writer", { path, client, inFlight: 2, pauseMs: 2, members: ["watched/a", `watched/${client}`, `other/${client}`] }),
+  );
   for (const writer of writers) await writer.next();
   const random = seededRandom(11);
   const seen: WatchLife[] = [];

@@ -1,0 +1,57 @@
+import type { Violation } from "./checkers/violation.ts";
+
+/** The promises that `holdfast verify` puts to the test, in the words of docs/guarantees.md. */
+export const promises = {
+  G1: "An acknowledged write survives kill -9 of any of our processes.",
+  G3: "Compare-and-set never loses an update; exactly one racing writer wins.",
+  G4: "Revisions and versions only grow, without gaps, and are never given twice.",
+  G5: "A commit of several keys takes effect wholly at one revision, or not at all.",
+  G6: "An entry is never gone before its time and never returned after it, by the engine's clock.",
+  G7: "A lease has at most one live holder, tokens grow for ever, and a write with a stale token is refused.",
+  G8: "A claim has one winner; the next claimant resumes from the last acknowledged step; the replaced worker changes nothing.",
+  G9: "The same request key and arguments give the same answer and no second effect.",
+  G10: "A watch is ordered, unique, complete, atomic per revision and resumable.",
+  G11: "Every change stands in the history exactly once, and the history gives the state.",
+} as const;
+
+export type Guarantee = keyof typeof promises;
+
+export interface GuaranteeReport {
+  readonly id: Guarantee;
+  readonly promise: string;
+  readonly passed: boolean;
+  /** What was done to test it, campaign by campaign. */
+  readonly figures: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly violations: readonly Violation[];
+}
+
+export interface Report {
+  readonly passed: boolean;
+  readonly version: string;
+  readonly engine: string;
+  /** What the engine says an acknowledged write survives. */
+  readonly durability: string;
+  /** The same seed gives the same campaigns, as far as processes can be made to repeat themselves. */
+  readonly seed: number;
+  readonly seconds: number;
+  readonly guarantees: readonly GuaranteeReport[];
+}
+
+const violationsShown = 5;
+
+/** For people: one paragraph per guarantee, the verdict last. */
+export function renderReport(report: Report): string {
+  const lines = [`Engine: ${report.engine}; ${report.durability}`, ""];
+  for (const { id, promise, passed, figures, violations } of report.guarantees) {
+    lines.push(`${passed ? "pass" : "FAIL"}  ${id.padEnd(3)}  ${promise}`);
+    for (const [campaign, counts] of Object.entries(figures)) {
+      const told = Object.entries(counts).map(([name, count]) => `${count.toLocaleString("en")} ${name.replaceAll("_", " ")}`);
+      lines.push(`           ${campaign}: ${told.join(", ")}`);
+    }
+    for (const { fault, detail } of violations.slice(0, violationsShown)) lines.push(`           ${fault}: ${detail}`);
+    if (violations.length > violationsShown) lines.push(`           and ${violations.length - violationsShown} more; --json lists them`);
+  }
+  const failed = report.guarantees.filter((guarantee) => !guarantee.passed).map(({ id }) => id);
+  lines.push("", failed.length === 0 ? `All ${report.guarantees.length} guarantees held (${report.seconds} s, seed ${report.seed}).` : `Broken: ${failed.join(", ")} (${report.seconds} s, seed ${report.seed}).`);
+  return `${lines.join("\n")}\n`;
+}

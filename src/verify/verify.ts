@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { resetNamespace } from "../domain/admin/reset.ts";
+import { openEngine } from "../engines/open-store.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { invalidInput } from "../kernel/errors.ts";
+import { randomHex } from "../kernel/ids.ts";
+import { version } from "../kernel/version.ts";
+import { openNamespaceStore } from "../store/namespace-store.ts";
+import type { Engine } from "../store/store.ts";
+import { systemWriter } from "../store/store.ts";
+import type { CampaignContext, CampaignResult } from "./campaign.ts";
+import { atomicity } from "./campaigns/atomicity.ts";
+import { expiring } from "./campaigns/expiring.ts";
+import { fencing } from "./campaigns/fencing.ts";
+import { handovers } from "./campaigns/handovers.ts";
+import { increments } from "./campaigns/increments.ts";
+import { killNine } from "./campaigns/kill-nine.ts";
+import { oneWinner } from "./campaigns/one-winner.ts";
+import { retrySafe } from "./campaigns/retry.ts";
+import { watching } from "./campaigns/watching.ts";
+import type { Violation } from "./checkers/violation.ts";
+import { type Guarantee, type GuaranteeReport, promises, type Report } from "./report.ts";
+import type { WorkerCommand } from "./worker-process.ts";
+
+export interface VerifyOptions {
+  /** The user's own store, used in namespaces that begin with `verify-`. Absent: a new SQLite file in the system's temporary folder. */
+  readonly storeUrl?: string;
+  readonly worker: WorkerCommand;
+  /** About a fifth of the work. */
+  readonly quick?: boolean;
+  readonly seed?: number;
+  /** Told which campaign runs and how far it is, from 0 to 1. */
+  readonly onProgress?: (campaign: string, done: number) => void;
+}
+
+interface Campaign {
+  readonly name: string;
+  readonly tests: readonly Guarantee[];
+  run(context: CampaignContext, quick: boolean): Promise<CampaignResult>;
+}
+
+const campaigns: readonly Campaign[] = [
+  { name: "increments", tests: ["G3"], run: (context, quick) => increments(context, quick ? { workers: 8, times: 50 } : { workers: 16, times: 250 }) },
+  { name: "racing claims", tests: ["G8"], run: (context, quick) => oneWinner(context, quick ? { racers: 8, runs: 25 } : { racers: 16, runs: 100 }) },
+  { name: "hand-overs", tests: ["G8"], run: (context, quick) => handovers(context, { runs: quick ? 3 : 8, steps: quick ? 6 : 8, inParallel: 3 }) },
+  { name: "stopped holders", tests: ["G7"], run: (context, quick) => fencing(context, { takeOvers: quick ? 40 : 200, crews: 2, leasesPerCrew: 10 }) },
+  { name: "several keys at once", tests: ["G5"], run: (context, quick) => atomicity(context, { forMs: quick ? 800 : 3_000, kills: quick ? 1 : 5 }) },
+  { name: "short lives", tests: ["G6"], run: (context, quick) => expiring(context, { forMs: quick ? 1_000 : 4_000 }) },
+  { name: "cut answers", tests: ["G9"], run: (context, quick) => retrySafe(context, { cuts: quick ? 12 : 50, lines: 3 }) },
+  { name: "killed watchers", tests: ["G10"], run: (context, quick) => watching(context, { lives: quick ? 4 : 12, writers: 2 }) },
+  { name: "killed writers", tests: ["G1", "G4", "G5", "G11"], run: (context, quick) => killNine(context, { kills: quick ? 40 : 200, workers: 4 }) },
+];
+
+/** Puts the promises to the test on this machine: real processes on the given store, killed, stopped and raced, and an audit of what they left. */
+export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), onProgress }: VerifyOptions): Promise<Report> {
+  if (storeUrl?.startsWith("memory:")) throw invalidInput("store", "verify needs a store that several processes can open; memory: lives in one. Name another with --store, or leave it out");
+  if (process.platform === "win32") throw invalidInput("verify", "needs a system on which processes can be stopped and continued (SIGSTOP); Windows has no such thing");
+  const startedMs = systemClock.nowMs();
+  const place = storeUrl === undefined ? await mkdtemp(join(tmpdir(), "holdfast-verify-")) : undefined;
+  const url = storeUrl ?? `sqlite:${join(place as string, "holdfast.db")}`;
+  try {
+    await using engine = await openEngine(url);
+    const namespace = `verify-${randomHex(8)}`;
+    const outcomes: (CampaignResult & { readonly campaign: Campaign })[] = [];
+    try {
+      for (const [index, campaign] of campaigns.entries()) {
+        onProgress?.(campaign.name, 0);
+        const context: CampaignContext = { storeUrl: url, engine, namespace, worker, seed: seed + index, onProgress: (done) => onProgress?.(campaign.name, done) };
+        outcomes.push({ campaign, ...(await runCampaign(campaign, context, quick)) });
+        onProgress?.(campaign.name, 1);
+      }
+    } finally {
+      if (place === undefined) await cleanUp(engine, namespace);
+    }
+    const { engine: engineName, durability } = await engine.health(namespace);
+    const guarantees = (Object.keys(promises) as Guarantee[]).map((id) => judge(id, outcomes));
+    return {
+      passed: guarantees.every((guarantee) => guarantee.passed),
+      version,
+      engine: engineName,
+      durability,
+      seed,
+      seconds: Math.round((systemClock.nowMs() - startedMs) / 1_000),
+      guarantees,
+    };
+  } finally {
+    if (place !== undefined) await rm(place, { recursive: true, force: true });
+  }
+}
+
+/** A campaign that cannot be carried through has not shown what it was to show: that counts against every promise it tests. */
+async function runCampaign(campaign: Campaign, context: CampaignContext, quick: boolean): Promise<CampaignResult> {
+  try {
+    return await campaign.run(context, quick);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return { figures: {}, violations: campaign.tests.map((guarantee): Violation => ({ guarantee, fault: "campaign_failed", detail: `${campaign.name}: ${detail}` })) };
+  }
+}
+
+function judge(id: Guarantee, outcomes: readonly (CampaignResult & { readonly campaign: Campaign })[]): GuaranteeReport {
+  const about = outcomes.filter(({ campaign, violations }) => campaign.tests.includes(id) || violations.some((violation) => violation.guarantee === id));
+  const violations = about.flatMap((outcome) => outcome.violations.filter((violation) => violation.guarantee === id));
+  return { id, promise: promises[id], passed: violations.length === 0, figures: Object.fromEntries(about.map(({ campaign, figures }) => [campaign.name, figures])), violations };
+}
+
+const compactRows = 10_000;
+
+/** Empties the scratch namespaces and forgets their history; their revision counters stay, as those of every namespace do. */
+async function cleanUp(engine: Engine, prefix: string): Promise<void> {
+  for (const namespace of await engine.namespaces()) {
+    if (!namespace.startsWith(`${prefix}-`)) continue;
+    const store = openNamespaceStore(engine, namespace, systemClock);
+    await resetNamespace({ store, clock: systemClock, writer: systemWriter });
+    while ((await engine.compact(namespace, { ageMs: 0, revisions: 0, tombstones: 0 }, compactRows)) > 0);
+  }
+}

@@ -1,0 +1,132 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { publint } from "publint";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { version } from "../src/kernel/version.ts";
+import { strayTextIn } from "./support/stray-text.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../", import.meta.url));
+const readManifest = async () => JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+
+describe("the package", () => {
+  let folder: string;
+  let files: readonly { readonly path: string; readonly mode: number }[];
+  beforeAll(async () => {
+    await stat(join(root, "dist", "main.js")).catch(() => {
+      throw new Error("dist/ is missing; these tests look at the built package. Run: npm run build");
+    });
+    folder = await mkdtemp(join(tmpdir(), "holdfast-package-"));
+    const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], { cwd: root });
+    // npm 11 answers a list, later ones a map by package name.
+    const [packed] = Object.values(JSON.parse(stdout) as Record<string, { filename: string; files: typeof files }>);
+    files = packed?.files ?? [];
+    await run("tar", ["-xzf", packed?.filename ?? ""], { cwd: folder });
+  }, 60_000);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test("holds the build, three documents and nothing else", () => {
+    const paths = files.map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining(["dist/main.js", "dist/index.js", "dist/types/index.d.ts", "dist/THIRD-PARTY-NOTICES.txt", "README.md", "CHANGELOG.md", "LICENSE"]),
+    );
+    expect(paths.filter((path) => !/^dist\/([\w-]+\.js|chunks\/[\w-]+\.js|types\/.+\.d\.ts|THIRD-PARTY-NOTICES\.txt)$/.test(path)).sort()).toEqual([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "package.json",
+    ]);
+  });
+
+  test("runs nothing at install and brings one dependency, pinned", async () => {
+    const { scripts, dependencies, optionalDependencies, peerDependencies } = await readManifest();
+    for (const hook of ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"]) expect(scripts).not.toHaveProperty(hook);
+    expect({ ...dependencies, ...optionalDependencies, ...peerDependencies }).toEqual({ "@photostructure/sqlite": expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+  });
+
+  test("its command is executable and says the version", async () => {
+    const main = join(folder, "package", "dist", "main.js");
+    expect(files.find(({ path }) => path === "dist/main.js")?.mode).toBe(0o755);
+    expect(await readFile(main, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+    const { stdout } = await run(process.execPath, [main, "--version"]);
+    expect(stdout).toBe(`${version}\n`);
+  });
+
+  test("its version is one: package.json, the code and the changelog agree", async () => {
+    expect((await readManifest()).version).toBe(version);
+    expect(await readFile(join(root, "CHANGELOG.md"), "utf8")).toContain(`\n## ${version}`);
+  });
+
+  test("satisfies publint", { timeout: 60_000 }, async () => {
+    const { messages } = await publint({ pkgDir: join(folder, "package"), strict: true, pack: false });
+    expect(messages).toEqual([]);
+  });
+
+  test.each([
+    { module: "nodenext", moduleResolution: "nodenext" },
+    { module: "esnext", moduleResolution: "bundler" },
+  ])("its types hold in a strict consumer with $moduleResolution resolution, and catch a wrong call", { timeout: 60_000 }, async (resolution) => {
+    const consumer = await mkdtemp(join(folder, "consumer-"));
+    await mkdir(join(consumer, "node_modules", "@types"), { recursive: true });
+    await symlink(join(folder, "package"), join(consumer, "node_modules", "holdfast"));
+    await symlink(join(root, "node_modules", "@types", "node"), join(consumer, "node_modules", "@types", "node"));
+    const compilerOptions = { ...resolution, target: "es2022", lib: ["es2023", "esnext.disposable"], strict: true, noEmit: true, types: ["node"], preserveSymlinks: true };
+    await writeFile(join(consumer, "package.json"), '{"type":"module"}');
+    await writeFile(join(consumer, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    const compile = async (lines: readonly string[]) => {
+      await writeFile(join(consumer, "use.ts"), lines.join("\n"));
+      const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+      return run(process.execPath, [tsc, "-p", consumer]).then(
+        () => "",
+        ({ stdout }: { stdout: string }) => stdout,
+      );
+    };
+    const opening = ['import { openHoldfast } from "holdfast";', 'await using holdfast = await openHoldfast({ store: "memory:" });'];
+    expect(await compile([...opening, 'const result = await holdfast.state.set("key", { n: 1 });', "if (result.ok) result.version satisfies number;"])).toBe("");
+    expect(await compile([...opening, "await holdfast.state.set(1, 2);"])).toContain("TS2345");
+  });
+});
+
+describe("the repository", () => {
+  test("contains no path of one machine, no registry address and nothing left to do", { timeout: 60_000 }, async () => {
+    const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root, maxBuffer: 16_777_216 });
+    const paths = stdout.split("\0").filter((path) => path !== "");
+    expect(paths.length).toBeGreaterThan(100); // A checker that sees no files passes everything.
+    const found: string[] = [];
+    for (const path of paths) {
+      const text = await readFile(join(root, path), "utf8").catch(() => "");
+      found.push(...strayTextIn(path, text));
+    }
+    expect(found).toEqual([]);
+  });
+
+  test.each([
+    ["a home folder", ["see /ro", "ot/notes"]],
+    ["a user's folder", ["cd /ho", "me/somebody/project"]],
+    ["a registry address", ['"https://registry.npm', 'js.org/zod"']],
+    ["a lock file entry with an address", ['"resol', 'ved": "https://example.org/x.tgz"']],
+    ["something left to do", ["// TO", "DO: later"]],
+    ["a numbered report", ["fixes #", "12"]],
+  ])("the check above would find %s", (_what, parts) => {
+    expect(strayTextIn("planted.ts", `one line\n${parts.join("")}\n`)).toEqual([expect.stringMatching(/^planted\.ts:2 /)]);
+  });
+
+  test("has no unused file, export or dependency", { timeout: 120_000 }, async () => {
+    const knip = join(root, "node_modules", "knip", "bin", "knip.js");
+    const report = await run(process.execPath, [knip, "--no-progress", "--treat-config-hints-as-errors"], { cwd: root }).then(
+      () => "",
+      ({ stdout, stderr }: { stdout: string; stderr: string }) => `${stdout}${stderr}`,
+    );
+    expect(report).toBe("");
+  });
+
+  test("the continuous run is the README's test command", async () => {
+    const command = "npm ci && npm test";
+    expect(await readFile(join(root, "README.md"), "utf8")).toContain(command);
+    expect((await readFile(join(root, ".ci", "run"), "utf8")).trim().split("\n").at(-1)).toBe(command);
+  });
+});
