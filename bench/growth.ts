@@ -50,7 +50,7 @@ export async function measureGrowth({ folder, progress }: Surroundings, { entrie
 }
 
 /** Microseconds per operation. */
-const costs: Readonly<Record<string, (filled: Filled) => Promise<number>>> = {
+export const costs: Readonly<Record<string, (filled: Filled) => Promise<number>>> = {
   "commit, one at a time": (filled) => costOf(1, (n) => setAgain(filled, n)),
   "commit, 64 in flight": (filled) => costOf(64, (n) => setAgain(filled, n)),
   "commit of a new key, 64 in flight": (filled) => costOf(64, (n) => setState(filled.scope, { key: `new/${anyOf(4_294_967_296)}-${n}`, value: { n } })),

@@ -6,6 +6,7 @@ import { openLog } from "./kernel/log.ts";
 import { version } from "./kernel/version.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
+import type { VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
@@ -14,6 +15,10 @@ const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "
 async function main(args: readonly string[]): Promise<number> {
   const { flags, words } = parseArgv(args, ownFlags, { untilWord: true });
   if (flags.version === true) return print(`${version}\n`);
+  if (words[0] === verifyWorkerWord) {
+    await (await import("./verify/worker.ts")).runVerifyWorker(process.stdin);
+    return 0;
+  }
   const servesMcp = flags.help !== true && (words[0] === "mcp" || (words.length === 0 && stdinIsPipe()));
   if (!servesMcp) return runCommandLine(args);
   const tail = parseArgv(words.slice(1), ownFlags);
@@ -53,10 +58,22 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     stdout: process.stdout,
     stderr: process.stderr,
     open: async (flags) => (await import("./compose.ts")).openRuntime(readConfig(flags), { stays: false }),
+    verify,
     defaultAgent,
     childEnvironment,
     onSignal,
   });
+}
+
+/** Workers are processes of this same executable; the hidden command is between it and itself. */
+const verifyWorkerWord = "verify-worker";
+
+async function verify(flags: Readonly<Record<string, FlagValue>>, request: VerifyRequest): Promise<VerifyAnswer> {
+  const { store, origins } = readConfig(flags);
+  const [{ runVerify }, { renderReport }] = await Promise.all([import("./verify/verify.ts"), import("./verify/report.ts")]);
+  const worker = { file: process.execPath, args: [process.argv[1] as string, verifyWorkerWord] };
+  const report = await runVerify({ ...request, worker, storeUrl: origins.store === "default" ? undefined : store });
+  return { passed: report.passed, report, text: renderReport(report) };
 }
 
 function onSignal(listener: (signal: NodeJS.Signals) => void): () => void {

@@ -61,6 +61,20 @@ describe("the package", () => {
     expect(await readFile(join(root, "CHANGELOG.md"), "utf8")).toContain(`\n## ${version}`);
   });
 
+  test("reaches for files, processes and SQLite, and for no module that could open a connection (G17)", async () => {
+    const scripts = files.filter(({ path }) => path.endsWith(".js"));
+    expect(scripts.length).toBeGreaterThan(3); // A checker that sees no files passes everything.
+    const texts = await Promise.all(scripts.map(({ path }) => readFile(join(folder, "package", path), "utf8")));
+    const imported = new Set(texts.flatMap((text) => [...text.matchAll(/(?:\bfrom|\bimport\(?|getBuiltinModule\()\s*"([^"./][^"]*)"/g)].map(([, name]) => name)));
+    expect([...imported]).toContain("node:fs");
+    const harmless = [
+      "@photostructure/sqlite",
+      ...["buffer", "child_process", "crypto", "fs", "fs/promises", "module", "os", "path", "process", "sqlite", "tty", "url", "util"].map((name) => `node:${name}`),
+    ];
+    expect([...imported].filter((name) => !harmless.includes(name as string))).toEqual([]);
+    expect(texts.filter((text) => /\b(?:fetch|WebSocket|EventSource)\(/.test(text))).toEqual([]);
+  });
+
   test("satisfies publint", { timeout: 60_000 }, async () => {
     const { messages } = await publint({ pkgDir: join(folder, "package"), strict: true, pack: false });
     expect(messages).toEqual([]);

@@ -34,3 +34,22 @@ export const compactedError = (asked: Revision, compacted: Revision): HoldfastEr
 
 export const futureRevisionError = (asked: Revision, newest: Revision): HoldfastError =>
   new HoldfastError("invalid_input", `revision: ${asked} has not happened yet; the newest is ${newest}`, { details: { field: "revision", newest } });
+
+/**
+ * Which terms choose the candidates of a search: the rarest first, as many as together stay within the limit, at least one.
+ * The others only help to rank what those found, so that a common word never makes a search slow. Positions in the query.
+ */
+export function essentialTerms(frequencies: readonly number[]): number[] {
+  const chosen: number[] = [];
+  let expected = 0;
+  const byRarity = frequencies
+    .map((frequency, i) => ({ frequency, i }))
+    .filter(({ frequency }) => frequency > 0)
+    .sort((a, b) => a.frequency - b.frequency || a.i - b.i);
+  for (const { frequency, i } of byRarity) {
+    if (chosen.length > 0 && expected + frequency > limits.searchCandidatesMax) break;
+    chosen.push(i);
+    expected += frequency;
+  }
+  return chosen;
+}

@@ -15,6 +15,10 @@ export const limits = {
   readEntriesMax: 1_000,
   logRowsMax: 1_000,
   namespaceBytesMax: 128,
+  /** Terms that make one entry findable. */
+  indexTermsMax: 2_000,
+  /** Entries looked at for one search: those with the question's rarest terms, the newest first. */
+  searchCandidatesMax: 2_000,
   requestKeyBytesMax: 256,
   requestKeptMs: 24 * 3_600_000,
   ttlMsMin: 1,

@@ -21,7 +21,10 @@ const compactSlice = 500;
  * Reclaims space in small steps until the signal aborts. Correctness never waits for it: expiry is judged when reading and writing.
  * Several processes may do this on one store at once; each step is its own transaction.
  */
-export async function maintain({ engine, clock, log, retention, chores = [], sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+export async function maintain(
+  { engine, clock, log, retention, chores = [], sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions,
+  signal: AbortSignal,
+): Promise<void> {
   let compactAtMs = clock.nowMs() + compactEveryMs;
   while (!signal.aborted) {
     await clock.sleep(sweepEveryMs, signal);

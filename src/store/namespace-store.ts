@@ -19,6 +19,7 @@ export function openNamespaceStore(engine: Engine, namespace: string, clock: Clo
     log: async (query) => engine.log(namespace, { ...query, limit: boundedLimit(query.limit, limits.logRowsMax) }),
     watch: (range, after, signal) => watchLog(engine, namespace, range, after, signal),
     count: (range) => engine.count(namespace, range),
+    search: (query) => engine.search(namespace, query),
   };
 }
 

@@ -1,7 +1,7 @@
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
-import type { Commit, PreparedCommit, PreparedWrite } from "./store.ts";
+import type { Commit, IndexedText, PreparedCommit, PreparedWrite } from "./store.ts";
 
 /**
  * The one validator in front of every engine: what a key and a value may be is decided here, so that no engine can differ.
@@ -11,6 +11,8 @@ export function prepareCommit(commit: Commit): PreparedCommit {
   const checks = commit.checks ?? [];
   if (commit.writes.length > limits.commitWritesMax) throw tooMany("writes", commit.writes.length, limits.commitWritesMax);
   if (checks.length > limits.commitChecksMax) throw tooMany("checks", checks.length, limits.commitChecksMax);
+  requireLabel(commit.writer, "writer");
+  if (commit.agent !== undefined) requireLabel(commit.agent, "agent_id");
   for (const check of checks) requireKey(check.key, "key", limits.engineKeyBytesMax);
   const seen = new Set<string>();
   const writes: PreparedWrite[] = [];
@@ -28,6 +30,7 @@ export function prepareCommit(commit: Commit): PreparedCommit {
     const json = jsonText(value);
     if (rest.ttlMs !== undefined) requireTtl(rest.ttlMs);
     bytes += json.length + write.key.length;
+    if (rest.index !== undefined) requireIndex(rest.index);
     // Whole milliseconds, rounded up: an entry is never gone before its time.
     writes.push(rest.ttlMs === undefined ? { ...rest, json } : { ...rest, json, ttlMs: Math.ceil(rest.ttlMs) });
   }
@@ -45,9 +48,19 @@ export function requireKey(key: string, field = "key", bytesMax: number = limits
     throw new HoldfastError("limit_exceeded", `${field}: may have ${bytesMax} bytes in UTF-8; this one has ${Buffer.byteLength(key)}`, { details: { field } });
 }
 
+/** Who did it stands in every log row: the same rules as for a key, whose limits every engine keeps. */
+const requireLabel = (label: string, field: string): void => requireKey(label, field);
+
 export function requireTtl(ttlMs: number, field = "ttl"): void {
   if (!Number.isFinite(ttlMs) || ttlMs < limits.ttlMsMin || ttlMs > limits.ttlMsMax)
     throw invalidInput(field, `must be between ${limits.ttlMsMin} ms and ${limits.ttlMsMax} ms (ten years)`);
+}
+
+/** Made by our own tokenizer, never by a caller: a breach is a defect, not bad input. */
+function requireIndex({ area, terms, length }: IndexedText): void {
+  if (terms.length > limits.indexTermsMax) throw tooMany("index terms", terms.length, limits.indexTermsMax);
+  const isWhole = Number.isSafeInteger(length) && terms.every(([term, weight]) => Number.isSafeInteger(weight) && weight > 0 && term.isWellFormed() && !term.includes("\0"));
+  if (!isWhole || area === "") throw new HoldfastError("internal", "An entry's search terms are not well formed.");
 }
 
 function requireRequestKey(key: string): void {

@@ -75,6 +75,36 @@ export interface Put {
   readonly record?: HistoryRecord;
   /** What history will say when the entry expires. */
   readonly lapse?: HistoryRecord;
+  /** Makes the entry findable, from this commit on until it is replaced, deleted or expired. */
+  readonly index?: IndexedText;
+}
+
+/** What full text search knows of an entry. Terms are opaque here: they are made, for notes and questions alike, above the waist. */
+export interface IndexedText {
+  /** A collection searched and counted for itself. */
+  readonly area: string;
+  /** Each term once, with its weight in hundredths (a whole number above 0). */
+  readonly terms: readonly (readonly [term: string, weight: number])[];
+  /** In words: long texts are discounted by it. A whole number. */
+  readonly length: number;
+}
+
+export interface SearchQuery {
+  readonly areas: readonly string[];
+  /** Each term once. */
+  readonly terms: readonly string[];
+}
+
+/** Counts and weights, not a ranking: the ranking is made above the waist, the same for every engine. */
+export interface SearchAnswer {
+  readonly revision: Revision;
+  /** Indexed entries of the areas, and the sum of their lengths. */
+  readonly documents: number;
+  readonly totalLength: number;
+  /** In how many of them each term of the query stands. */
+  readonly frequencies: readonly number[];
+  /** Live entries with at least one of the query's rarer terms (`essentialTerms`), in no particular order. */
+  readonly hits: readonly { readonly key: string; readonly length: number /** By term of the query; 0 where it is missing. */; readonly weights: readonly number[] }[];
 }
 
 export interface Delete {
@@ -196,6 +226,8 @@ export interface Store {
   watch(range: Range, after: Revision, signal: AbortSignal): AsyncIterable<Change>;
   /** Live entries in the range. */
   count(range: Range): Promise<number>;
+  /** Full text, as fresh as the last commit. */
+  search(query: SearchQuery): Promise<SearchAnswer>;
 }
 
 export interface StoredRequest {
@@ -247,6 +279,7 @@ export interface Engine extends AsyncDisposable {
   readRequest(namespace: string, key: string): Promise<StoredRequest | undefined>;
   log(namespace: string, query: LogQuery): Promise<LogPage>;
   count(namespace: string, range: Range): Promise<number>;
+  search(namespace: string, query: SearchQuery): Promise<SearchAnswer>;
   /** Calls `ring` soon after any process commits to the namespace; may ring for nothing, never forgets. Returns the way to stop. */
   onChange(namespace: string, ring: () => void): () => void;
   /** Turns up to `limit` expired entries into history records, and forgets request keys past their time. Returns how many. */

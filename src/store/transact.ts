@@ -16,9 +16,7 @@ export interface Scope {
 }
 
 /** Either an answer that needs no write, or one commit and what is needed to answer after it. */
-export type Decision<Note extends Json, Answer> =
-  | { readonly answer: Answer }
-  | { readonly checks: readonly Check[]; readonly writes: readonly Write[]; readonly note: Note };
+export type Decision<Note extends Json, Answer> = { readonly answer: Answer } | { readonly checks: readonly Check[]; readonly writes: readonly Write[]; readonly note: Note };
 
 export interface Operation<Note extends Json, Answer> {
   /** Reads what it needs and decides; called again after a conflict. */
@@ -76,4 +74,6 @@ function replay<Note extends Json, Answer>(operation: Operation<Note, Answer>, o
 }
 
 const requestKeyReused = (request: RequestKey): HoldfastError =>
-  new HoldfastError("request_key_reused", `The request key ${JSON.stringify(request.key)} was used before with other arguments; nothing was changed.`, { hint: "Use a new request key for a new request." });
+  new HoldfastError("request_key_reused", `The request key ${JSON.stringify(request.key)} was used before with other arguments; nothing was changed.`, {
+    hint: "Use a new request key for a new request.",
+  });

@@ -8,16 +8,16 @@ import { limits } from "../store/limits.ts";
 export const key = z.string();
 
 /** Any JSON, untouched: zod's own JSON and record schemas would drop a member named `__proto__`. */
-export const json = z.custom<Json>((value) => value !== undefined, "required; any JSON value").meta({});
+export const json = z.custom<Json>((value) => value !== undefined, "required; any JSON value");
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 export const jsonObject = z.custom<JsonObject>(isObject, "required; must be a JSON object").meta({ type: "object" });
 
+const labelBytesMax = 256;
 /** A label a caller gives itself. */
 export const label = z.string().refine((text) => text.length > 0 && Buffer.byteLength(text) <= labelBytesMax && text.isWellFormed() && !text.includes("\0"), {
-  error: `must be 1 to 256 bytes of well-formed text without NUL`,
+  error: `must be 1 to ${labelBytesMax} bytes of well-formed text without NUL`,
 });
-const labelBytesMax = 256;
 
 export const prefix = z.string().refine((text) => text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= limits.keyBytesMax, {
   error: `must be at most ${limits.keyBytesMax} bytes of well-formed text without NUL`,
@@ -38,7 +38,7 @@ export const version = z.int().min(0);
 export const revision = z.int().min(1);
 export const token = z.int().min(1);
 
-/** Rounded up, so that nothing ends before its time; but 1.1 s is 1100 ms, not the 1101 that binary fractions would make of it. */
+/** Rounded up, so that nothing ends before its time; but 16.1 s is 16100 ms, not the 16101 that binary fractions would make of it. */
 export const toMs = (seconds: number): number => Math.ceil(Math.round(seconds * 1_000_000) / 1000);
 export const toTtlMs = (seconds: number): number => Math.max(1, toMs(seconds));
 export const toSeconds = (ms: number): number => ms / 1000;

@@ -31,7 +31,8 @@ const jobs: Readonly<Record<string, RunJob>> = {
 
 /** The life of one worker: told its job on standard input, does it, says what happened on standard output. */
 export async function runVerifyWorker(stdin: NodeJS.ReadableStream, open: (url: string) => Promise<Engine> = openEngine): Promise<void> {
-  const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
+  const reader = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const lines = reader[Symbol.asyncIterator]();
   const first = await lines.next();
   if (first.done) return;
   const job = JSON.parse(first.value) as Job;
@@ -53,6 +54,8 @@ export async function runVerifyWorker(stdin: NodeJS.ReadableStream, open: (url: 
       },
     },
   });
+  // Done before the parent had no more to say: an open pipe must not keep the process.
+  reader.close();
 }
 
 /** Synchronous, so that what is said is out before the next thing is done, and a kill cannot take it back. */

@@ -34,6 +34,7 @@ export function openCommandLine({ terminal = false, environment = {} }: { readon
         const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine };
         return { config, log: silentLog, base: { store, clock, writer: "tester", server }, [Symbol.asyncDispose]: async () => {} };
       },
+      verify: async (flags, { quick, seed }) => ({ passed: flags.store !== "sqlite:broken", report: { quick, seed }, text: "the report\n" }),
       defaultAgent: () => "tester@host:1",
       childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
       onSignal(listener) {

@@ -174,5 +174,6 @@ describe("request keys", () => {
     expect((await call("state_get", { key: "k" }, { requestKey: "once" })).found).toBe(false);
     await call("state_set", { key: "k", value: 1 });
     expect((await call("state_get", { key: "k" }, { requestKey: "once" })).found).toBe(true);
+    expect((await call("state_get", { key: "k" }, { requestKey: "" })).found).toBe(true);
   });
 });

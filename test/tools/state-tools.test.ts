@@ -54,8 +54,9 @@ describe("state_set and state_get", () => {
 
   test("a TTL with fractions ends to the millisecond, and reading never shows an expired value", async () => {
     const { call, clock } = openTools();
-    expect((await call("state_set", { key: "k", value: 1, ttl_seconds: 1.1 })).expires_at).toBe(startSeconds + 1.1);
-    clock.advance(1_099);
+    // 16.1 * 1000 is 16100.000000000002 in binary fractions.
+    expect((await call("state_set", { key: "k", value: 1, ttl_seconds: 16.1 })).expires_at).toBe(startSeconds + 16.1);
+    clock.advance(16_099);
     expect((await call("state_get", { key: "k" })).found).toBe(true);
     clock.advance(1);
     expect(await call("state_get", { key: "k" })).toMatchObject({ found: false, value: null });

@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Json } from "../../kernel/json.ts";
-import { compactedError, futureRevisionError, holds, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { compactedError, essentialTerms, futureRevisionError, holds, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
 import type {
@@ -11,6 +11,7 @@ import type {
   Entry,
   FailedCheck,
   HistoryRecord,
+  IndexedText,
   LogPage,
   LogQuery,
   LogRow,
@@ -18,6 +19,8 @@ import type {
   Range,
   ReadOptions,
   Revision,
+  SearchAnswer,
+  SearchQuery,
   Snapshot,
   StoredRequest,
   WriteOutcome,
@@ -29,6 +32,7 @@ interface Row extends Omit<LogRow, "value"> {
   readonly json: string | undefined;
   readonly lapse?: HistoryRecord;
   readonly createdAtMs: number;
+  readonly index?: IndexedText;
 }
 
 interface Request extends StoredRequest {
@@ -156,9 +160,9 @@ export class MemoryEngine implements Engine {
       }
       const version = (live?.version ?? space.tombstones.get(write.key)?.version ?? space.versionFloor) + 1;
       const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
-      const { json, record, lapse } = write;
+      const { json, record, lapse, index } = write;
       const createdAtMs = live?.createdAtMs ?? atMs;
-      const row = append({ key: write.key, op: "put", version, json, expiresAtMs, writer: commit.writer, agent: commit.agent, record, lapse, createdAtMs });
+      const row = append({ key: write.key, op: "put", version, json, expiresAtMs, writer: commit.writer, agent: commit.agent, record, lapse, createdAtMs, index });
       if (live === undefined) {
         space.tombstones.delete(write.key);
         space.keys.splice(lowerBound(space.keys, write.key), 0, write.key);
@@ -218,6 +222,22 @@ export class MemoryEngine implements Engine {
     let count = 0;
     for (const row of space.entries.values()) if (inRange(row.key, range) && isLive(row, nowMs)) count += 1;
     return count;
+  }
+
+  async search(namespace: string, { areas, terms }: SearchQuery): Promise<SearchAnswer> {
+    const space = this.#space(namespace);
+    const nowMs = this.#now(space);
+    // Expired entries are counted until they are swept: counts may be a little stale, hits never are.
+    const indexed = [...space.entries.values()].filter((row) => row.index !== undefined && areas.includes(row.index.area));
+    const weightsOf = new Map(indexed.map((row) => [row, new Map(row.index?.terms)]));
+    const has = (row: Row, i: number): boolean => weightsOf.get(row)?.has(terms[i] as string) ?? false;
+    const frequencies = terms.map((_, i) => indexed.filter((row) => has(row, i)).length);
+    const newestFirst = indexed.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq);
+    const candidates = new Set(essentialTerms(frequencies).flatMap((i) => newestFirst.filter((row) => has(row, i)).slice(0, limits.searchCandidatesMax)));
+    const hits = [...candidates]
+      .filter((row) => isLive(row, nowMs))
+      .map((row) => ({ key: row.key, length: row.index?.length ?? 0, weights: terms.map((term) => weightsOf.get(row)?.get(term) ?? 0) }));
+    return { revision: space.revision, documents: indexed.length, totalLength: indexed.reduce((sum, row) => sum + (row.index?.length ?? 0), 0), frequencies, hits };
   }
 
   onChange(namespace: string, ring: () => void): () => void {
@@ -359,7 +379,7 @@ const toEntry = (row: Row, wantValue: boolean): Entry => ({
   agent: row.agent,
 });
 
-const toLogRow = ({ json, lapse: _lapse, createdAtMs: _created, ...row }: Row, wantValue: boolean): LogRow => ({ ...row, value: parse(json, wantValue) });
+const toLogRow = ({ json, lapse: _lapse, createdAtMs: _created, index: _index, ...row }: Row, wantValue: boolean): LogRow => ({ ...row, value: parse(json, wantValue) });
 
 /** First position whose key is not below `key`. */
 function lowerBound(keys: readonly string[], key: string): number {

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import { holds } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { isLive } from "../../store/ranges.ts";
-import type { Check, CommitResult, Committed, FailedCheck, HistoryRecord, PreparedCommit, PreparedWrite, StoredRequest, WriteOutcome } from "../../store/store.ts";
+import type { Check, CommitResult, Committed, FailedCheck, HistoryRecord, IndexedText, PreparedCommit, PreparedWrite, StoredRequest, WriteOutcome } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
@@ -13,6 +13,7 @@ import { lapseText, logColumns, opCode, parseLapse, toEntry } from "./log-rows.t
 import type { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, writeNamespace } from "./namespace-row.ts";
+import { addDocument, removeDocument } from "./text-index.ts";
 
 /** What lies under a key as the batch sees it: read once, changed in memory, written back once however many commits touch it. */
 interface Slot {
@@ -32,6 +33,9 @@ interface Slot {
   tombstone: number | undefined;
   tombstoneStored: boolean;
   changed: boolean;
+  /** The full text index had it when the batch began, and what it is to have. */
+  readonly wasFindable: boolean;
+  index: IndexedText | undefined;
 }
 
 /** The statements of the hot path, prepared once per connection and used without a lookup. */
@@ -48,12 +52,12 @@ export class BatchStatements {
   readonly keepRequest: SqlStatement;
 
   constructor({ database }: Connection) {
-    this.slot = database.prepare("SELECT ver, created, exp, place, anchor FROM kv WHERE ns = ? AND k = ?");
+    this.slot = database.prepare("SELECT ver, created, exp, place, anchor, findable FROM kv WHERE ns = ? AND k = ?");
     this.slot.setReturnArrays(true);
     this.tombstone = database.prepare("SELECT ver, place, anchor FROM tombstone WHERE ns = ? AND k = ?");
     this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.put = database.prepare(
-      "INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created, exp = excluded.exp",
+      "INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created, exp = excluded.exp, findable = excluded.findable",
     );
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
     this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?)");
@@ -158,6 +162,7 @@ export class Batch {
     slot.version = version;
     slot.expiresAtMs = expiresAtMs;
     slot.tombstone = 0;
+    slot.index = write.index;
     this.#append(write.key, slot, opCode.put, atMs, commit.writer, commit.agent, write.record, expiresAtMs, write.lapse, write.json);
     return expiresAtMs === undefined ? { version, existed } : { version, existed, expiresAtMs };
   }
@@ -165,6 +170,7 @@ export class Batch {
   #end(key: string, slot: Slot, op: number, atMs: number, writer: string, agent: string | undefined, record: HistoryRecord | undefined): void {
     slot.present = false;
     slot.tombstone = slot.version;
+    slot.index = undefined;
     this.#append(key, slot, op, atMs, writer, agent, record);
   }
 
@@ -219,7 +225,7 @@ export class Batch {
   #slot(key: string): Slot {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
-    const row = this.#statements.slot.get(this.#space.id, key) as [number, number, number | null, number, number | null] | undefined;
+    const row = this.#statements.slot.get(this.#space.id, key) as [number, number, number | null, number, number | null, number] | undefined;
     const slot: Slot =
       row === undefined
         ? {
@@ -234,6 +240,8 @@ export class Batch {
             tombstone: undefined,
             tombstoneStored: false,
             changed: false,
+            wasFindable: false,
+            index: undefined,
           }
         : {
             stored: true,
@@ -247,6 +255,8 @@ export class Batch {
             tombstone: 0,
             tombstoneStored: false,
             changed: false,
+            wasFindable: row[5] === 1,
+            index: undefined,
           };
     this.#slots.set(key, slot);
     return slot;
@@ -267,8 +277,10 @@ export class Batch {
 
   #writeBack(key: string, slot: Slot): void {
     const { id } = this.#space;
+    if (slot.wasFindable) removeDocument(this.#connection, id, key);
+    if (slot.index !== undefined) addDocument(this.#connection, id, key, slot.place, slot.index);
     if (slot.present) {
-      this.#statements.put.run(id, key, slot.place, slot.anchor, slot.version, slot.createdAtMs, slot.expiresAtMs ?? null);
+      this.#statements.put.run(id, key, slot.place, slot.anchor, slot.version, slot.createdAtMs, slot.expiresAtMs ?? null, slot.index === undefined ? 0 : 1);
       if (slot.tombstoneStored) {
         this.#statements.unbury.run(id, key);
         this.#space.tombstones -= 1;

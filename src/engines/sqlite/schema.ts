@@ -9,7 +9,7 @@ export const applicationId = 0x48465354;
  * Step n brings a store from schema n to n + 1, inside one transaction. Released steps are never edited; the list only grows.
  *
  * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see log-id.ts);
- * `tombstone` remembers the last version of what is gone. `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
+ * `tombstone` remembers the last version of what is gone; `area`, `document` and `posting` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
  * `v` stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
  */
 export const migrations: readonly string[] = [
@@ -23,7 +23,7 @@ export const migrations: readonly string[] = [
     writer TEXT NOT NULL, agent TEXT, kind TEXT, act TEXT, subject TEXT, lapse TEXT, v TEXT
   ) STRICT;
   CREATE TABLE kv (
-    ns INTEGER NOT NULL, k TEXT NOT NULL, place INTEGER NOT NULL, anchor INTEGER, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER,
+    ns INTEGER NOT NULL, k TEXT NOT NULL, place INTEGER NOT NULL, anchor INTEGER, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER, findable INTEGER NOT NULL,
     PRIMARY KEY (ns, k)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX kv_by_expiry ON kv (ns, exp) WHERE exp IS NOT NULL;
@@ -34,10 +34,19 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (ns, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX request_by_age ON request (ns, kept_until);
+  CREATE TABLE area (id INTEGER PRIMARY KEY, ns INTEGER NOT NULL, name TEXT NOT NULL, documents INTEGER NOT NULL, length INTEGER NOT NULL, UNIQUE (ns, name)) STRICT;
+  CREATE TABLE document (
+    ns INTEGER NOT NULL, k TEXT NOT NULL, area INTEGER NOT NULL, place INTEGER NOT NULL, length INTEGER NOT NULL, terms TEXT NOT NULL,
+    PRIMARY KEY (ns, k)
+  ) STRICT;
+  CREATE TABLE posting (
+    area INTEGER NOT NULL, term TEXT NOT NULL, place INTEGER NOT NULL, weight INTEGER NOT NULL, length INTEGER NOT NULL,
+    PRIMARY KEY (area, term, place)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];
 
-const tables = ["kv", "log", "namespace", "request", "tombstone"];
+const tables = ["area", "document", "kv", "log", "namespace", "posting", "request", "tombstone"];
 
 export const schemaVersion = migrations.length;
 

@@ -6,7 +6,21 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { compareKeys } from "../../store/ranges.ts";
-import type { CommitResult, Engine, EngineHealth, LogPage, LogQuery, PreparedCommit, Range, ReadOptions, RetentionPolicy, Snapshot, StoredRequest } from "../../store/store.ts";
+import type {
+  CommitResult,
+  Engine,
+  EngineHealth,
+  LogPage,
+  LogQuery,
+  PreparedCommit,
+  Range,
+  ReadOptions,
+  RetentionPolicy,
+  SearchAnswer,
+  SearchQuery,
+  Snapshot,
+  StoredRequest,
+} from "../../store/store.ts";
 import { writeBackup } from "./backup-file.ts";
 import { Bell } from "./bell.ts";
 import { Batch, BatchStatements, readStoredRequest } from "./commit-batch.ts";
@@ -24,6 +38,7 @@ import { readPragma } from "./schema.ts";
 import { isBusy, isIoError, isSuspect, translateSqliteError } from "./sqlite-errors.ts";
 import type { FileSystemType } from "./store-file.ts";
 import { prepareStoreFile, rememberOpened } from "./store-file.ts";
+import { searchText } from "./text-index.ts";
 
 /** How far the store's clock may be ahead of the host's before health says so. */
 const clockAheadMaxMs = 5_000;
@@ -124,6 +139,13 @@ class SqliteEngine implements Engine {
     return this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
       return countLive(connection, space.id, range, this.#clock.nowMs(namespace, space));
+    });
+  }
+
+  search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
+    return this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      return searchText(connection, space, this.#clock.nowMs(namespace, space), query);
     });
   }
 

@@ -35,11 +35,28 @@ export interface CliHost {
   readonly stdout: Output;
   readonly stderr: Output;
   open(flags: Readonly<Record<string, FlagValue>>): Promise<CliRuntime>;
+  /** Puts the guarantees to the test, on the configured store or, where none is configured, on a passing one. */
+  verify(flags: Readonly<Record<string, FlagValue>>, options: VerifyRequest): Promise<VerifyAnswer>;
   /** Who acts when nobody says. */
   defaultAgent(): string;
   childEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv;
   /** Calls the listener for SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+}
+
+export interface VerifyRequest {
+  readonly quick: boolean;
+  readonly seed: number | undefined;
+  /** Told which campaign runs and how far it is, from 0 to 1. */
+  readonly onProgress: (campaign: string, done: number) => void;
+}
+
+export interface VerifyAnswer {
+  readonly passed: boolean;
+  /** For scripts: plain JSON. */
+  readonly report: unknown;
+  /** For people. */
+  readonly text: string;
 }
 
 export interface DocumentedFlag extends FlagSpec {

@@ -6,6 +6,7 @@ import { doctorCommand } from "./doctor.ts";
 import { leaseExecCommand } from "./lease-exec.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import { toolCommand } from "./tool-command.ts";
+import { verifyCommand } from "./verify-command.ts";
 import { watchCommand } from "./watch-command.ts";
 
 const shorthands: readonly Command[] = [
@@ -16,7 +17,7 @@ const shorthands: readonly Command[] = [
 ];
 
 /** Commands that are not a tool. A new one is added here and nowhere else. */
-const plainCommands: readonly Command[] = [watchCommand, leaseExecCommand, doctorCommand, completionCommand, mcpCommand];
+const plainCommands: readonly Command[] = [watchCommand, leaseExecCommand, doctorCommand, verifyCommand, completionCommand, mcpCommand];
 
 /** Every command, in the order help and documentation list them. */
 export const commands: readonly Command[] = [...shorthands, ...plainCommands, ...catalog.map((tool) => toolCommand(tool))];

@@ -15,7 +15,7 @@ export async function increments(context: CampaignContext, { workers, times }: {
   );
   // Only when all are connected: otherwise the first would be done before the last has begun.
   for (const racer of racers) racer.send({ go: true });
-  await Promise.all(racers.map((racer) => racer.ended));
+  await Promise.all(racers.map((racer) => racer.finish()));
   const final = await readState(arena.scope, "counter");
   return {
     figures: { processes: workers, increments: told.length, counter: Number(final?.value ?? 0) },

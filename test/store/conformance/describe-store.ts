@@ -10,6 +10,7 @@ import { namespaceCases } from "./namespaces.ts";
 import { readCases } from "./reads.ts";
 import { requestKeyCases } from "./request-keys.ts";
 import { restartCases } from "./restart.ts";
+import { searchCases } from "./search.ts";
 import { timeTravelCases } from "./time-travel.ts";
 import { versionCases } from "./versions.ts";
 import { watchCases } from "./watch.ts";
@@ -35,6 +36,7 @@ export function describeStore(name: string, open: OpenEngine, traits: StoreTrait
     describe("compaction", () => compactionCases(open));
     describe("watch (G10)", () => watchCases(open));
     describe("request keys (G9)", () => requestKeyCases(open));
+    describe("search (G16)", () => searchCases(open));
     describe("namespaces and health", () => namespaceCases(open));
     describe("hostile keys and values (G19)", () => hostileCases(open));
     if (traits.durable) describe("closing and opening again (G1, G4)", () => restartCases(open));
