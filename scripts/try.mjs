@@ -10,7 +10,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const executable = join(dirname(dirname(fileURLToPath(import.meta.url))), "dist", "main.js");
-const claimSeconds = 2;
+const claimSeconds = 3;
 const steps = ["collect the changes", "write the notes", "build the package", "publish it"];
 
 const colourful = process.stdout.isTTY === true && !process.env.NO_COLOR;

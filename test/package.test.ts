@@ -138,6 +138,11 @@ describe("the repository", () => {
     expect(report).toBe("");
   });
 
+  test("its lock file is complete for every platform, so that npm ci accepts it", async () => {
+    const { stdout } = await run(process.execPath, [join(root, "scripts", "complete-lock.mjs"), "--check"]).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  });
+
   test("the continuous run is the README's test command", async () => {
     const command = "npm ci && npm test";
     expect(await readFile(join(root, "README.md"), "utf8")).toContain(command);

@@ -8,7 +8,9 @@ if (!hasStrace() && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) 
 }
 if (hasStrace()) process.stdout.write("strace\n");
 else {
-  process.stderr.write("The power-loss tests need strace (Linux): run `apt-get install strace` as root, or install your distribution's strace package, and make sure that tracing is allowed here.\n");
+  process.stderr.write(
+    "The power-loss tests need strace (Linux): run `apt-get install strace` as root, or install your distribution's strace package, and make sure that tracing is allowed here.\n",
+  );
   process.exitCode = 1;
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Range } from "../store/store.ts";
 import { keyRange, prefixRange } from "../store/ranges.ts";
+import type { Range } from "../store/store.ts";
 
 /** Every prefix on one page. What users name comes last in a key, so that no name can reach into another's keys. */
 

@@ -7,21 +7,27 @@ export interface Clock {
   nowMs(): number;
   /** Resolves after `ms`, or at once (without throwing) when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Like sleep, for chores in the background: it does not keep the process alive. */
+  rest(ms: number, signal?: AbortSignal): Promise<void>;
   turn(then: () => void): void;
 }
 
+const pause = (ms: number, signal: AbortSignal | undefined, staysAlive: boolean): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    if (!staysAlive) timer.unref();
+    signal?.addEventListener("abort", done, { once: true });
+  });
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal?.addEventListener("abort", done, { once: true });
-    }),
+  sleep: (ms, signal) => pause(ms, signal, true),
+  rest: (ms, signal) => pause(ms, signal, false),
   turn: (then) => void setImmediate(then),
 };

@@ -27,16 +27,16 @@ export async function maintain(
 ): Promise<void> {
   let compactAtMs = clock.nowMs() + compactEveryMs;
   while (!signal.aborted) {
-    await clock.sleep(sweepEveryMs, signal);
+    await clock.rest(sweepEveryMs, signal);
     if (signal.aborted) return;
     try {
       const compactNow = clock.nowMs() >= compactAtMs;
       if (compactNow) compactAtMs = clock.nowMs() + compactEveryMs;
       for (const namespace of await engine.namespaces()) {
-        while (!signal.aborted && (await engine.sweep(namespace, limits.commitRowsMax)) >= limits.commitRowsMax) await clock.sleep(1, signal);
+        while (!signal.aborted && (await engine.sweep(namespace, limits.commitRowsMax)) >= limits.commitRowsMax) await clock.rest(1, signal);
         if (!compactNow) continue;
         for (const chore of chores) await chore(namespace);
-        while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)) > 0) await clock.sleep(5, signal);
+        while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)).more) await clock.rest(5, signal);
       }
     } catch (error) {
       // A busy or full store is no reason to stop looking after it.

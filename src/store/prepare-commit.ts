@@ -23,19 +23,22 @@ export function prepareCommit(commit: Commit): PreparedCommit {
     seen.add(write.key);
     if (write.op === "delete") {
       writes.push(write);
-      bytes += write.key.length;
+      bytes += Buffer.byteLength(write.key);
       continue;
     }
     const { value, ...rest } = write;
     const json = jsonText(value);
     if (rest.ttlMs !== undefined) requireTtl(rest.ttlMs);
-    bytes += json.length + write.key.length;
+    bytes += Buffer.byteLength(json) + Buffer.byteLength(write.key);
     if (rest.index !== undefined) requireIndex(rest.index);
     // Whole milliseconds, rounded up: an entry is never gone before its time.
     writes.push(rest.ttlMs === undefined ? { ...rest, json } : { ...rest, json, ttlMs: Math.ceil(rest.ttlMs) });
   }
   if (bytes > limits.commitBytesMax) throw new HoldfastError("limit_exceeded", `One commit may carry ${limits.commitBytesMax} bytes; this one has ${bytes}.`);
-  if (commit.request !== undefined) requireRequestKey(commit.request.key);
+  if (commit.request !== undefined) {
+    requireRequestKey(commit.request.key);
+    jsonText(commit.request.note, "answer kept under the request key");
+  }
   return { checks, writes, writer: commit.writer, agent: commit.agent, request: commit.request, bytes };
 }
 

@@ -255,6 +255,13 @@ export interface RetentionPolicy {
   readonly tombstones: number;
 }
 
+export interface Compacted {
+  /** Log rows forgotten. */
+  readonly removed: number;
+  /** The limit ended it, not the policy: there may be more to forget. */
+  readonly more: boolean;
+}
+
 export interface EngineHealth {
   readonly engine: string;
   /** What an acknowledged write survives, in words a person can check. */
@@ -284,8 +291,8 @@ export interface Engine extends AsyncDisposable {
   onChange(namespace: string, ring: () => void): () => void;
   /** Turns up to `limit` expired entries into history records, and forgets request keys past their time. Returns how many. */
   sweep(namespace: string, limit: number): Promise<number>;
-  /** Forgets up to about `limit` log rows that the policy lets go; live entries stay. Returns how many went. */
-  compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<number>;
+  /** Looks at about `limit` log rows that the policy lets go and forgets what nothing live needs. Live entries stay. */
+  compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted>;
   namespaces(): Promise<readonly string[]>;
   health(namespace: string): Promise<EngineHealth>;
   /** Writes a restorable copy and returns its name; `undefined` where the engine cannot. */

@@ -4,8 +4,10 @@ import { openNamespaceStore } from "../store/namespace-store.ts";
 import type { Engine, Store } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
 import type { Violation } from "./checkers/violation.ts";
-import { type Random, seededRandom } from "./random.ts";
-import { type Job, type Message, type WorkerCommand, WorkerProcess } from "./worker-process.ts";
+import type { Random } from "./random.ts";
+import { seededRandom } from "./random.ts";
+import type { Job, Message, WorkerCommand } from "./worker-process.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 /** What every campaign is given: a store that others can open too, and the way to start others. */
 export interface CampaignContext {

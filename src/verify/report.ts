@@ -52,6 +52,11 @@ export function renderReport(report: Report): string {
     if (violations.length > violationsShown) lines.push(`           and ${violations.length - violationsShown} more; --json lists them`);
   }
   const failed = report.guarantees.filter((guarantee) => !guarantee.passed).map(({ id }) => id);
-  lines.push("", failed.length === 0 ? `All ${report.guarantees.length} guarantees held (${report.seconds} s, seed ${report.seed}).` : `Broken: ${failed.join(", ")} (${report.seconds} s, seed ${report.seed}).`);
+  lines.push(
+    "",
+    failed.length === 0
+      ? `All ${report.guarantees.length} guarantees held (${report.seconds} s, seed ${report.seed}).`
+      : `Broken: ${failed.join(", ")} (${report.seconds} s, seed ${report.seed}).`,
+  );
   return `${lines.join("\n")}\n`;
 }

@@ -21,7 +21,8 @@ import { oneWinner } from "./campaigns/one-winner.ts";
 import { retrySafe } from "./campaigns/retry.ts";
 import { watching } from "./campaigns/watching.ts";
 import type { Violation } from "./checkers/violation.ts";
-import { type Guarantee, type GuaranteeReport, promises, type Report } from "./report.ts";
+import type { Guarantee, GuaranteeReport, Report } from "./report.ts";
+import { promises } from "./report.ts";
 import type { WorkerCommand } from "./worker-process.ts";
 
 export interface VerifyOptions {
@@ -55,7 +56,8 @@ const campaigns: readonly Campaign[] = [
 
 /** Puts the promises to the test on this machine: real processes on the given store, killed, stopped and raced, and an audit of what they left. */
 export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), onProgress }: VerifyOptions): Promise<Report> {
-  if (storeUrl?.startsWith("memory:")) throw invalidInput("store", "verify needs a store that several processes can open; memory: lives in one. Name another with --store, or leave it out");
+  if (storeUrl?.startsWith("memory:"))
+    throw invalidInput("store", "verify needs a store that several processes can open; memory: lives in one. Name another with --store, or leave it out");
   if (process.platform === "win32") throw invalidInput("verify", "needs a system on which processes can be stopped and continued (SIGSTOP); Windows has no such thing");
   const startedMs = systemClock.nowMs();
   const place = storeUrl === undefined ? await mkdtemp(join(tmpdir(), "holdfast-verify-")) : undefined;
@@ -114,6 +116,6 @@ async function cleanUp(engine: Engine, prefix: string): Promise<void> {
     if (!namespace.startsWith(`${prefix}-`)) continue;
     const store = openNamespaceStore(engine, namespace, systemClock);
     await resetNamespace({ store, clock: systemClock, writer: systemWriter });
-    while ((await engine.compact(namespace, { ageMs: 0, revisions: 0, tombstones: 0 }, compactRows)) > 0);
+    while ((await engine.compact(namespace, { ageMs: 0, revisions: 0, tombstones: 0 }, compactRows)).more);
   }
 }

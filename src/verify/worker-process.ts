@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { Json, JsonObject } from "../kernel/json.ts";
 
 /** How to start a worker: the same executable with a hidden command, or a test's own file. */
@@ -117,7 +118,9 @@ export class WorkerProcess {
 export async function startWorkers(count: number, start: (index: number) => WorkerProcess): Promise<readonly WorkerProcess[]> {
   const workers = Array.from({ length: count }, (_, index) => start(index));
   try {
-    await Promise.all(workers.map((worker) => Promise.race([worker.ready, worker.ended.then(() => Promise.reject(new Error(`Worker ${worker.name} ended before it was ready.`)))])));
+    await Promise.all(
+      workers.map((worker) => Promise.race([worker.ready, worker.ended.then(() => Promise.reject(new Error(`Worker ${worker.name} ended before it was ready.`)))])),
+    );
     return workers;
   } catch (error) {
     for (const worker of workers) worker.kill();

@@ -67,7 +67,7 @@ const faults: Record<string, (clock: ManualClock) => MemoryEngine> = {
     })(clock),
   "compaction forgets the newest revision too": (clock) =>
     new (class extends MemoryEngine {
-      override compact(namespace: string, policy: { ageMs: number; revisions: number; tombstones: number }, limit: number): Promise<number> {
+      override compact(namespace: string, policy: { ageMs: number; revisions: number; tombstones: number }, limit: number): ReturnType<MemoryEngine["compact"]> {
         return super.compact(namespace, { ...policy, revisions: policy.revisions - 1 }, limit);
       }
     })(clock),

@@ -33,20 +33,22 @@ export function manualClock(startMs = 1_800_000_000_000): ManualClock {
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < settlingTurns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = (): void => {
+        sleepers.delete(sleeper);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const sleeper: Sleeper = { atMs: nowMs + ms, wake };
+      sleepers.add(sleeper);
+      signal?.addEventListener("abort", wake, { once: true });
+    });
   return {
     nowMs: () => nowMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const wake = (): void => {
-          sleepers.delete(sleeper);
-          signal?.removeEventListener("abort", wake);
-          resolve();
-        };
-        const sleeper: Sleeper = { atMs: nowMs + ms, wake };
-        sleepers.add(sleeper);
-        signal?.addEventListener("abort", wake, { once: true });
-      }),
+    sleep,
+    rest: sleep,
     // Batching is about the event loop, not about time: a real turn keeps tests free of hidden waiting.
     turn: (then) => void setImmediate(then),
     advance: (ms) => set(nowMs + ms),

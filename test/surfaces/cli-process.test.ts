@@ -144,7 +144,7 @@ describe("lease exec", () => {
       "--",
       "sh",
       "-c",
-      "trap '' TERM; echo up; while :; do sleep 0.1; done",
+      "trap '' TERM; echo up; for i in $(seq 100); do sleep 0.1; done",
     );
     await saw(/up/);
     await run("lease", "release", "stubborn", "--agent", "worker");
@@ -166,7 +166,7 @@ describe("lease exec", () => {
   });
 
   test("passes a signal on to the command and reports how it ended", async () => {
-    const { child, saw, finished } = start("lease", "exec", "signalled", "--", "sh", "-c", "trap 'exit 9' TERM; echo up; while :; do sleep 0.05; done");
+    const { child, saw, finished } = start("lease", "exec", "signalled", "--", "sh", "-c", "trap 'exit 9' TERM; echo up; for i in $(seq 200); do sleep 0.05; done");
     await saw(/up/);
     child.kill("SIGTERM");
     expect((await finished).code).toBe(9);

@@ -2,7 +2,8 @@ import type { Json } from "../../kernel/json.ts";
 import { everything, keyRange, prefixRange } from "../../store/ranges.ts";
 import type { LogRow, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { type HistoryKind, historyKinds, historyRanges, sessionKeys, stateKeys, leaseKeys } from "../keyspace.ts";
+import type { HistoryKind } from "../keyspace.ts";
+import { historyKinds, historyRanges, leaseKeys, sessionKeys, stateKeys } from "../keyspace.ts";
 
 export interface HistoryQuery {
   /** One named thing: a state key, a lease's resource, a run's id, a session's id. */
@@ -71,7 +72,16 @@ async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevisi
   const ranges: readonly Range[] = name !== undefined ? kinds.flatMap((each) => historyRanges[each](name)) : prefix !== undefined ? prefixRanges(prefix, kinds) : [everything];
   let before: Revision | undefined;
   for (;;) {
-    const page = await store.log({ ranges, after: afterRevision, before, reverse: true, recorded: { kinds: kind && [kind], writer }, narrow: name !== undefined, lenient: true, values: false });
+    const page = await store.log({
+      ranges,
+      after: afterRevision,
+      before,
+      reverse: true,
+      recorded: { kinds: kind && [kind], writer },
+      narrow: name !== undefined,
+      lenient: true,
+      values: false,
+    });
     for (const row of page.rows.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq)) if (prefix === undefined || row.record?.subject.startsWith(prefix)) yield row;
     if (page.done) return;
     before = page.through;

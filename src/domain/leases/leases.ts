@@ -1,10 +1,12 @@
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import type { Check, Revision, Write } from "../../store/store.ts";
-import { type Decision, type Scope, transact } from "../../store/transact.ts";
+import type { Decision, Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 import { leaseKeys } from "../keyspace.ts";
+import type { LeaseVoice, LiveLease } from "./lease.ts";
+import { dropWrites, extendWrite, guard, leaseIn, leaseRanges, takeWrites } from "./lease.ts";
 import { Line } from "./line.ts";
-import { dropWrites, extendWrite, guard, type LeaseVoice, type LiveLease, leaseIn, leaseRanges, takeWrites } from "./lease.ts";
 
 export interface AcquireInput {
   readonly resource: string;
@@ -98,7 +100,10 @@ export function renewLease(scope: Scope, { resource, holder, ttlMs, token }: Acq
 }
 
 /** True exactly when a live lease of this holder (and token) was given up. */
-export function releaseLease(scope: Scope, { resource, holder, token }: { readonly resource: string; readonly holder: string; readonly token?: Revision }): Promise<{ readonly released: boolean }> {
+export function releaseLease(
+  scope: Scope,
+  { resource, holder, token }: { readonly resource: string; readonly holder: string; readonly token?: Revision },
+): Promise<{ readonly released: boolean }> {
   requireKey(resource, "resource_id");
   return transact<null, { released: boolean }>(scope, {
     async decide() {
@@ -123,7 +128,10 @@ export interface HeldLease {
 }
 
 /** Live leases in the order of their names. */
-export async function listLeases({ store }: Scope, { limit, after }: { readonly limit: number; readonly after?: string }): Promise<{ readonly leases: readonly HeldLease[]; readonly more: boolean }> {
+export async function listLeases(
+  { store }: Scope,
+  { limit, after }: { readonly limit: number; readonly after?: string },
+): Promise<{ readonly leases: readonly HeldLease[]; readonly more: boolean }> {
   const range = after === undefined ? leaseKeys.deadlines : rangeAfter(leaseKeys.deadlines, leaseKeys.deadline(after));
   const { entries, more } = await store.read(range, { limit });
   const leases = entries.map((entry) => ({

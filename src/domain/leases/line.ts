@@ -4,7 +4,8 @@ import type { Check, Snapshot, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { leaseKeys } from "../keyspace.ts";
-import { type LiveLease, leaseIn, leaseRanges } from "./lease.ts";
+import type { LiveLease } from "./lease.ts";
+import { leaseIn, leaseRanges } from "./lease.ts";
 
 /** A ticket lives this long without a sign of life from its owner: a crashed waiter blocks the line no longer than that. */
 const ticketTtlMs = 6_000;

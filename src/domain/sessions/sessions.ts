@@ -2,7 +2,8 @@ import type { JsonObject } from "../../kernel/json.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange } from "../../store/ranges.ts";
 import { readVersion } from "../../store/read-version.ts";
-import { type Scope, transact } from "../../store/transact.ts";
+import type { Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 import { sessionKeys } from "../keyspace.ts";
 
 export interface SavedSession {

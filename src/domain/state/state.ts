@@ -4,7 +4,8 @@ import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import { readVersion } from "../../store/read-version.ts";
 import type { Check, Entry, FailedCheck, Revision } from "../../store/store.ts";
-import { type Scope, transact } from "../../store/transact.ts";
+import type { Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { stateKeys } from "../keyspace.ts";
 
@@ -61,7 +62,13 @@ export function setState(scope: Scope, input: SetInput): Promise<SetResult> {
       ],
       note: { key },
     }),
-    finish: (note, committed) => ({ ok: true, key: note.key, version: committed.writes[0]?.version ?? 0, revision: committed.revision, expiresAtMs: committed.writes[0]?.expiresAtMs }),
+    finish: (note, committed) => ({
+      ok: true,
+      key: note.key,
+      version: committed.writes[0]?.version ?? 0,
+      revision: committed.revision,
+      expiresAtMs: committed.writes[0]?.expiresAtMs,
+    }),
     refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
   });
 }
@@ -120,7 +127,10 @@ export interface ListInput {
   readonly values: boolean;
 }
 
-export async function listState({ store }: Scope, { prefix, limit, after, values }: ListInput): Promise<{ readonly entries: readonly StateEntry[]; readonly more: boolean; readonly revision: Revision }> {
+export async function listState(
+  { store }: Scope,
+  { prefix, limit, after, values }: ListInput,
+): Promise<{ readonly entries: readonly StateEntry[]; readonly more: boolean; readonly revision: Revision }> {
   const range = stateKeys.prefix(prefix);
   const snapshot = await store.read(after === undefined ? range : rangeAfter(range, stateKeys.key(after)), { limit, values });
   return { entries: snapshot.entries.map(toStateEntry), more: snapshot.more, revision: snapshot.revision };
@@ -134,7 +144,11 @@ export interface CommitInput {
   readonly guards: readonly LeaseGuard[];
 }
 export type CommitStateResult =
-  | { readonly ok: true; readonly revision: Revision; readonly results: readonly { readonly key: string; readonly version: number; readonly existed: boolean; readonly expiresAtMs?: number }[] }
+  | {
+      readonly ok: true;
+      readonly revision: Revision;
+      readonly results: readonly { readonly key: string; readonly version: number; readonly existed: boolean; readonly expiresAtMs?: number }[];
+    }
   | { readonly ok: false; readonly conflicts: readonly VersionConflict[] };
 
 /** Several writes and deletes at one revision, or none. */

@@ -1,11 +1,14 @@
 import { fingerprint } from "../../kernel/json.ts";
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
 import { keyRange } from "../../store/ranges.ts";
-import { type Decision, type Scope, transact } from "../../store/transact.ts";
-import { leaseKeys, type Tag, workflowKeys } from "../keyspace.ts";
+import type { Decision, Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
+import type { Tag } from "../keyspace.ts";
+import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import { extendWrite, leaseIn, leaseRanges, takeWrites } from "../leases/lease.ts";
 import { runWrites } from "./run-index.ts";
-import { claimed, isFinished, type Run, requireUnfinished } from "./workflow.ts";
+import type { Run } from "./workflow.ts";
+import { claimed, isFinished, requireUnfinished } from "./workflow.ts";
 import { requireRun, requireRunId, voiceOf } from "./workflows.ts";
 
 export type ClaimResult =

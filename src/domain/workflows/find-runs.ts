@@ -2,11 +2,13 @@ import type { Json } from "../../kernel/json.ts";
 import { keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Entry } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { type Tag, workflowKeys } from "../keyspace.ts";
+import type { Tag } from "../keyspace.ts";
+import { workflowKeys } from "../keyspace.ts";
 import { leaseIn, leaseRanges } from "../leases/lease.ts";
 import { hasTags, requeueLapsed } from "./claims.ts";
 import type { Run, RunStatus } from "./workflow.ts";
-import { type RunView, requireRun, toRunView } from "./workflows.ts";
+import type { RunView } from "./workflows.ts";
+import { requireRun, toRunView } from "./workflows.ts";
 
 export interface FindInput {
   readonly tags: readonly Tag[];
@@ -31,14 +33,21 @@ export async function findRuns(scope: Scope, { tags, status, claimable, limit, a
   if (claimable) await requeueLapsed(scope);
   const [firstTag] = tags;
   const whole = claimable
-    ? firstTag === undefined ? workflowKeys.ready.range : workflowKeys.readyTagged.range(firstTag)
-    : firstTag === undefined ? workflowKeys.listed.range : workflowKeys.tagged.range(firstTag);
+    ? firstTag === undefined
+      ? workflowKeys.ready.range
+      : workflowKeys.readyTagged.range(firstTag)
+    : firstTag === undefined
+      ? workflowKeys.listed.range
+      : workflowKeys.tagged.range(firstTag);
   const runs: RunView[] = [];
   let cursor = after;
   for (let scanned = 0; scanned < scannedMax; scanned += scanPage) {
     const range = cursor === undefined ? whole : claimable ? rangeAfter(whole, whole.start + cursor) : rangeBefore(whole, whole.start + cursor);
     const page = await scope.store.read(range, { limit: scanPage, reverse: !claimable, values: false });
-    const views = await readRuns(scope, page.entries.map((entry) => workflowKeys.idOf(entry.key)));
+    const views = await readRuns(
+      scope,
+      page.entries.map((entry) => workflowKeys.idOf(entry.key)),
+    );
     for (const [i, entry] of page.entries.entries()) {
       if (runs.length === limit) return { runs, next: cursor };
       cursor = entry.key.slice(whole.start.length);

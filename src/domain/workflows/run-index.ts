@@ -1,6 +1,7 @@
 import type { Json } from "../../kernel/json.ts";
 import type { Write } from "../../store/store.ts";
-import { type Tag, workflowKeys } from "../keyspace.ts";
+import type { Tag } from "../keyspace.ts";
+import { workflowKeys } from "../keyspace.ts";
 import type { Run } from "./workflow.ts";
 
 /**

@@ -62,10 +62,16 @@ export function requireUnfinished(runId: string, run: Run): void {
 }
 
 export const claimLost = (runId: string, successor: string | undefined): HoldfastError =>
-  new HoldfastError("claim_lost", successor === undefined ? `The claim on run ${runId} was given back; nothing was changed.` : `Run ${runId} was taken over by ${JSON.stringify(successor)}; nothing was changed.`, {
-    hint: "Stop working on this run, or claim it again.",
-    details: { run_id: runId, successor: successor ?? null },
-  });
+  new HoldfastError(
+    "claim_lost",
+    successor === undefined
+      ? `The claim on run ${runId} was given back; nothing was changed.`
+      : `Run ${runId} was taken over by ${JSON.stringify(successor)}; nothing was changed.`,
+    {
+      hint: "Stop working on this run, or claim it again.",
+      details: { run_id: runId, successor: successor ?? null },
+    },
+  );
 
 const claimHeld = (runId: string, holder: string): HoldfastError =>
   new HoldfastError("claim_held", `Run ${runId} is claimed by ${JSON.stringify(holder)}; nothing was changed.`, {
@@ -86,7 +92,10 @@ export const stepDone = (run: Run, step: number): Run => ({ ...run, status: "run
 /** Given back by its holder: claimable again, steps kept. */
 export const givenBack = (run: Run, holder: string): Run => ({ ...claimed(run, holder), attempts: run.attempts, status: run.status === "claimed" ? "created" : run.status });
 
-export type Ending = { readonly status: "done"; readonly result?: Json } | { readonly status: "failed"; readonly error?: Json; readonly retry: boolean } | { readonly status: "cancelled"; readonly error?: Json };
+export type Ending =
+  | { readonly status: "done"; readonly result?: Json }
+  | { readonly status: "failed"; readonly error?: Json; readonly retry: boolean }
+  | { readonly status: "cancelled"; readonly error?: Json };
 
 export function ended(run: Run, ending: Ending): Run {
   if (ending.status === "done") return { ...run, status: "done", result: ending.result };

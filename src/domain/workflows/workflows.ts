@@ -1,14 +1,18 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
-import { canonicalJson, type Json } from "../../kernel/json.ts";
+import type { Json } from "../../kernel/json.ts";
+import { canonicalJson } from "../../kernel/json.ts";
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Range, Snapshot, Store } from "../../store/store.ts";
-import { type Scope, transact } from "../../store/transact.ts";
+import type { Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
 import { workflowKeys } from "../keyspace.ts";
-import { dropWrites, extendWrite, type LeaseRecord, type LeaseVoice, leaseIn, leaseRanges } from "../leases/lease.ts";
+import type { LeaseRecord, LeaseVoice } from "../leases/lease.ts";
+import { dropWrites, extendWrite, leaseIn, leaseRanges } from "../leases/lease.ts";
 import { listingWrites, runWrites } from "./run-index.ts";
-import { type Ending, ended, givenBack, isFinished, type Reporter, type Run, type RunStatus, requireMayReport, shownStatus, stepDone } from "./workflow.ts";
+import type { Ending, Reporter, Run, RunStatus } from "./workflow.ts";
+import { ended, givenBack, isFinished, requireMayReport, shownStatus, stepDone } from "./workflow.ts";
 
 /** A run as callers see it. */
 export interface RunView {
@@ -130,7 +134,10 @@ export function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter
       const after: Run = { ...back, indexed: isFinished(back) ? undefined : { zone: "ready" } };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
-        writes: [...runWrites(runId, run, after, isFinished(after) ? "finish" : "retry"), ...(claim.last === undefined ? [] : dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined))],
+        writes: [
+          ...runWrites(runId, run, after, isFinished(after) ? "finish" : "retry"),
+          ...(claim.last === undefined ? [] : dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined)),
+        ],
         note: { status: after.status, attempts: after.attempts },
       };
     },
@@ -160,7 +167,10 @@ export function renewClaim(
 }
 
 /** The holder gives the run back: claimable at once, steps kept. `lease_release` on its resource. */
-export function giveBackRun(scope: Scope, { runId, agentId, token }: { readonly runId: string; readonly agentId: string; readonly token?: number }): Promise<{ readonly released: boolean }> {
+export function giveBackRun(
+  scope: Scope,
+  { runId, agentId, token }: { readonly runId: string; readonly agentId: string; readonly token?: number },
+): Promise<{ readonly released: boolean }> {
   return transact<null, { released: boolean }>(scope, {
     async decide() {
       const { run, revision, claim } = await requireRun(scope.store, runId);
@@ -168,7 +178,10 @@ export function giveBackRun(scope: Scope, { runId, agentId, token }: { readonly 
       if (live === undefined || isFinished(run) || live.holder !== agentId || (token !== undefined && token !== live.token)) return { answer: { released: false } };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
-        writes: [...runWrites(runId, run, { ...givenBack(run, agentId), indexed: { zone: "ready" } }, "release"), ...dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined)],
+        writes: [
+          ...runWrites(runId, run, { ...givenBack(run, agentId), indexed: { zone: "ready" } }, "release"),
+          ...dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined),
+        ],
         note: null,
       };
     },
@@ -185,7 +198,8 @@ export async function requireRun(
   requireRunId(runId);
   const snapshot = await store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId)), ...also]);
   const entry = snapshot.entries.find((candidate) => candidate.key === workflowKeys.run(runId));
-  if (entry === undefined) throw new HoldfastError("not_found", `There is no run ${JSON.stringify(runId)}.`, { hint: "workflow_discover lists the runs.", details: { run_id: runId } });
+  if (entry === undefined)
+    throw new HoldfastError("not_found", `There is no run ${JSON.stringify(runId)}.`, { hint: "workflow_discover lists the runs.", details: { run_id: runId } });
   return { run: entry.value as unknown as Run, revision: entry.revision, updatedAtMs: entry.updatedAtMs, claim: leaseIn(snapshot, workflowKeys.resource(runId)), snapshot };
 }
 

@@ -7,6 +7,7 @@ import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
 import type {
   Check,
   CommitResult,
+  Compacted,
   Engine,
   Entry,
   FailedCheck,
@@ -265,7 +266,7 @@ export class MemoryEngine implements Engine {
     return expired.length;
   }
 
-  async compact(namespace: string, policy: { ageMs: number; revisions: number; tombstones: number }, limit: number): Promise<number> {
+  async compact(namespace: string, policy: { ageMs: number; revisions: number; tombstones: number }, limit: number): Promise<Compacted> {
     const space = this.#space(namespace);
     const horizonMs = this.#now(space) - policy.ageMs;
     // A window of whole revisions that the policy lets go, at most about `limit` rows.
@@ -284,7 +285,7 @@ export class MemoryEngine implements Engine {
     const removed = target > space.compacted ? this.#forgetUpTo(space, target) : 0;
     space.compactedAtMs = targetAtMs;
     this.#forgetTombstones(space, policy.tombstones, limit);
-    return removed;
+    return { removed, more: seen >= limit };
   }
 
   /** A row may go when a newer row of its key is also at or below the target, or when it only says that the key is gone. */

@@ -1,5 +1,5 @@
 import { limits } from "../../store/limits.ts";
-import type { RetentionPolicy } from "../../store/store.ts";
+import type { Compacted, RetentionPolicy } from "../../store/store.ts";
 import type { Batch } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import { logId, placeIn, placeOf, revisionAt } from "./log-id.ts";
@@ -64,12 +64,12 @@ export function hasSomethingToCompact(connection: Connection, space: NamespaceRo
 }
 
 /** Inside a write transaction: one slice of compaction. Its cost follows `limit`, not the size of the store. */
-export function compactSlice(connection: Connection, space: NamespaceRow, policy: RetentionPolicy, nowMs: number, limit: number): number {
+export function compactSlice(connection: Connection, space: NamespaceRow, policy: RetentionPolicy, nowMs: number, limit: number): Compacted {
   const window = compactionWindow(connection, space, policy, nowMs, limit);
   const removed = forget(connection, space, window);
   forgetTombstones(connection, space, surplusTombstones(space, policy, limit));
   writeNamespace(connection, space);
-  return removed;
+  return { removed, more: window.length >= limit };
 }
 
 /**

@@ -8,6 +8,7 @@ import { silentLog } from "../../kernel/log.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type {
   CommitResult,
+  Compacted,
   Engine,
   EngineHealth,
   LogPage,
@@ -174,12 +175,12 @@ class SqliteEngine implements Engine {
     return swept;
   }
 
-  async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<number> {
+  async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted> {
     const isNeeded = await this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
       return hasSomethingToCompact(connection, space, policy, this.#clock.nowMs(namespace, space));
     });
-    if (!isNeeded) return 0;
+    if (!isNeeded) return { removed: 0, more: false };
     return this.#perform(({ connection }) =>
       connection.writing(() => {
         const space = ensureNamespace(connection, namespace);

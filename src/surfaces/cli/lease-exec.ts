@@ -17,7 +17,7 @@ export const leaseExecCommand: Command = {
   path: ["lease", "exec"],
   summary: "Run a command while holding a lease, and stop it when the lease is lost",
   details:
-    "Acquires the lease, runs the command, renews in the background and releases at the end. The command sees HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT. When the lease is lost or can no longer be renewed, the command gets SIGTERM and, after the grace period, SIGKILL: before the lease lapses, where its TTL allows. Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost.",
+    "Acquires the lease, runs the command, renews in the background and releases at the end. The command sees HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT. When the lease is lost or can no longer be renewed, the command gets SIGTERM and, after the grace period, SIGKILL: before the lease lapses, where its TTL allows. Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost. Killing holdfast itself with SIGKILL leaves the command running: only writes that carry the token are protected then.",
   operands: "<resource_id> -- <command> [arguments…]",
   operandMeanings: [
     { name: "resource_id", meaning: "What the lease is about." },
@@ -47,12 +47,35 @@ async function runLeaseExec({ host, flags, words, rest }: Invocation): Promise<n
   // One name per run: two of them in one terminal must not take each other for the same holder.
   const holder = runtime.config.agent ?? `${runtime.base.writer}@${hostname()}:${process.pid}`;
   const interrupted = new AbortController();
-  const stopListening = host.onSignal(() => interrupted.abort());
-  const scope: Scope = { ...runtime.base, agent: holder, signal: interrupted.signal };
+  // One listener from here to the end: without any, a signal would end this process and leave the command alone.
+  const onSignal = { act: (_signal: NodeJS.Signals): void => interrupted.abort() };
+  const stopListening = host.onSignal((signal) => onSignal.act(signal));
+  try {
+    return await runUnderLease(host, runtime, { resource, holder, ttlMs, waitMs, graceMs, command, commandArgs, interrupted: interrupted.signal, onSignal });
+  } finally {
+    stopListening();
+  }
+}
+
+interface Plan {
+  readonly resource: string;
+  readonly holder: string;
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly graceMs: number;
+  readonly command: string;
+  readonly commandArgs: readonly string[];
+  readonly interrupted: AbortSignal;
+  /** What a signal does: first it ends the waiting, later it is passed on to the command. */
+  readonly onSignal: { act: (signal: NodeJS.Signals) => void };
+}
+
+async function runUnderLease(host: CliHost, runtime: CliRuntime, plan: Plan): Promise<number> {
+  const { resource, holder, ttlMs, waitMs, graceMs, interrupted } = plan;
+  const scope: Scope = { ...runtime.base, agent: holder, signal: interrupted };
   const askedAtMs = scope.clock.nowMs();
   const acquired = await acquireLease(scope, { resource, holder, ttlMs, waitMs });
-  stopListening();
-  if (interrupted.signal.aborted) {
+  if (interrupted.aborted) {
     if (acquired.ok) await releaseLease(scope, { resource, holder, token: acquired.token });
     return exitCodes.interrupted;
   }
@@ -70,7 +93,7 @@ async function runLeaseExec({ host, flags, words, rest }: Invocation): Promise<n
     renewAtOnce: waited,
   };
   try {
-    return await runHolding(host, runtime, lease, command, commandArgs);
+    return await runHolding(host, runtime, lease, plan);
   } finally {
     // A lease that this holder had already belongs to an outer `lease exec`, which releases it.
     if (!acquired.renewed) await giveUp(lease);
@@ -88,7 +111,7 @@ interface Held {
   readonly renewAtOnce: boolean;
 }
 
-async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, command: string, args: readonly string[]): Promise<number> {
+async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, { command, commandArgs, onSignal }: Plan): Promise<number> {
   const { config } = runtime;
   // Without a terminal the command gets a process group of its own, so that its children are stopped with it.
   // On a terminal it must stay in ours: another group could not read from it, and Ctrl-C reaches it already.
@@ -100,12 +123,12 @@ async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, comma
     HOLDFAST_NAMESPACE: config.namespace,
     HOLDFAST_AGENT: lease.holder,
   });
-  const child = spawn(command, args, { stdio: "inherit", env, detached: ownGroup });
+  const child = spawn(command, commandArgs, { stdio: "inherit", env, detached: ownGroup });
   const signalChild = (signal: NodeJS.Signals | 0): boolean => signalProcess(child, signal, ownGroup);
   const ended = exitOf(child, command);
-  const stopForwarding = host.onSignal((signal) => {
+  onSignal.act = (signal) => {
     if (ownGroup || signal !== "SIGINT") signalChild(signal);
-  });
+  };
   const finished = new AbortController();
   const keeping = keepLease(lease, finished.signal);
   try {
@@ -123,7 +146,6 @@ async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, comma
     return errorCodes.lease_lost.exit;
   } finally {
     finished.abort();
-    stopForwarding();
     await keeping;
   }
 }

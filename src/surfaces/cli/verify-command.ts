@@ -11,7 +11,7 @@ export const verifyCommand: Command = {
   operands: "",
   flags: [
     { name: "quick", meaning: "About a fifth of the work." },
-    { name: "seed", takesValue: true, meaning: "Choose the same times to kill and stop as an earlier run did." },
+    { name: "seed", takes: "NUMBER", meaning: "Choose the same times to kill and stop as an earlier run did." },
   ],
   examples: ["holdfast verify", "holdfast verify --quick --json", "holdfast verify --store sqlite:./state.db"],
   run: runVerifyCommand,

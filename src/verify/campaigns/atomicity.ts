@@ -1,5 +1,7 @@
-import { Arena, asNumber, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
-import { checkAtomic, type Sighting } from "../checkers/atomic.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, asNumber, pause } from "../campaign.ts";
+import type { Sighting } from "../checkers/atomic.ts";
+import { checkAtomic } from "../checkers/atomic.ts";
 import { atomicMembers } from "../jobs/atomic.ts";
 import { startWorkers } from "../worker-process.ts";
 

@@ -1,5 +1,7 @@
-import { Arena, asNumber, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
-import { checkExpiry, type ExpiringWrite, type Look } from "../checkers/expiry.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, asNumber, pause } from "../campaign.ts";
+import type { ExpiringWrite, Look } from "../checkers/expiry.ts";
+import { checkExpiry } from "../checkers/expiry.ts";
 import { startWorkers } from "../worker-process.ts";
 
 /** G6. Entries that live 1 to 120 ms, and readers in other processes that look every millisecond: there until their time, gone from then on. */

@@ -1,12 +1,15 @@
 import { leaseKeys, stateKeys } from "../../domain/keyspace.ts";
 import type { LogRow } from "../../store/store.ts";
-import { Arena, asNumber, type CampaignContext, type CampaignResult, pause, whileAlive } from "../campaign.ts";
-import { checkFencing, type FencingEvent } from "../checkers/fencing.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, asNumber, pause, whileAlive } from "../campaign.ts";
+import type { FencingEvent } from "../checkers/fencing.ts";
+import { checkFencing } from "../checkers/fencing.ts";
 import type { Violation } from "../checkers/violation.ts";
 import { Violations } from "../checkers/violation.ts";
 import { between } from "../random.ts";
 import { readWholeLog } from "../read-whole.ts";
-import { type Message, startWorkers, type WorkerProcess } from "../worker-process.ts";
+import type { Message, WorkerProcess } from "../worker-process.ts";
+import { startWorkers } from "../worker-process.ts";
 
 /** Long enough that a holder is stopped while it holds, short enough for a thousand take-overs. */
 const ttlMs = 120;
@@ -115,7 +118,8 @@ class Tally {
         violations.add("told_other_token", `${holder} was told token ${token} of ${resource}; the log does not have it.`);
       const accepted = this.#accepted.get(`${resource} ${token}`);
       const found = events.filter((event) => event.what === "write" && event.token === token).length;
-      if (accepted !== undefined && accepted !== found) violations.add("writes_differ", `${holder} was told of ${accepted} accepted writes under token ${token} of ${resource}; the log has ${found}.`);
+      if (accepted !== undefined && accepted !== found)
+        violations.add("writes_differ", `${holder} was told of ${accepted} accepted writes under token ${token} of ${resource}; the log has ${found}.`);
     }
     return violations.list();
   }
@@ -137,7 +141,8 @@ export function fencingEvents(rows: readonly LogRow[]): { readonly perLease: Rea
       const resource = leaseKeys.resourceOf(row.key);
       const token = tokens.get(resource) ?? 0;
       if (row.op !== "put") add(resource, { revision, what: "ended", token });
-      else if (token === revision) add(resource, { revision, what: "granted", holder: (row.value as { holder: string }).holder, token, atMs, expiresAtMs: row.expiresAtMs as number });
+      else if (token === revision)
+        add(resource, { revision, what: "granted", holder: (row.value as { holder: string }).holder, token, atMs, expiresAtMs: row.expiresAtMs as number });
       else add(resource, { revision, what: "renewed", token, expiresAtMs: row.expiresAtMs as number });
     } else if (row.key.startsWith(leaseKeys.holders.start)) {
       // The holder is written before the deadline of the same commit: its revision is the token.

@@ -1,6 +1,8 @@
 import { readState } from "../../domain/state/state.ts";
-import { Arena, asNumber, type CampaignContext, type CampaignResult } from "../campaign.ts";
-import { checkNoLostUpdate, type Increment } from "../checkers/lost-update.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, asNumber } from "../campaign.ts";
+import type { Increment } from "../checkers/lost-update.ts";
+import { checkNoLostUpdate } from "../checkers/lost-update.ts";
 import { startWorkers } from "../worker-process.ts";
 
 /** G3. Many processes raise one counter by compare-and-set; every success must count exactly once. */

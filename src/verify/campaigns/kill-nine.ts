@@ -1,4 +1,5 @@
-import { Arena, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, pause } from "../campaign.ts";
 import { checkCommits } from "../checkers/commits.ts";
 import { checkHistoryEqualsState } from "../checkers/history-equals-state.ts";
 import { checkRevisions } from "../checkers/revisions.ts";

@@ -1,7 +1,9 @@
 import { requireRunView } from "../../domain/workflows/find-runs.ts";
 import { createRun } from "../../domain/workflows/workflows.ts";
-import { Arena, type CampaignContext, type CampaignResult } from "../campaign.ts";
-import { checkOneWinner, type Race } from "../checkers/one-winner.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena } from "../campaign.ts";
+import type { Race } from "../checkers/one-winner.ts";
+import { checkOneWinner } from "../checkers/one-winner.ts";
 import { startWorkers } from "../worker-process.ts";
 
 /** G8. For every run, all racers claim it at once, each in its own process: exactly one is given it. */

@@ -1,6 +1,7 @@
 import { stateKeys, workflowKeys } from "../../domain/keyspace.ts";
 import type { LogRow } from "../../store/store.ts";
-import { Arena, asNumber, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, asNumber, pause } from "../campaign.ts";
 import { checkRetrySafe } from "../checkers/retry-safe.ts";
 import { between } from "../random.ts";
 import { readWholeLog } from "../read-whole.ts";
@@ -59,7 +60,13 @@ export async function retrySafe(context: CampaignContext, { cuts, lines }: { rea
     if (index !== undefined) effects.set(index, (effects.get(index) ?? 0) + 1);
   }
   return {
-    figures: { requests: answers.size, processes_killed: cut, cut_before_the_answer: cutBeforeAnswer, sent_again: sentAgain, effects: [...effects.values()].reduce((sum, count) => sum + count, 0) },
+    figures: {
+      requests: answers.size,
+      processes_killed: cut,
+      cut_before_the_answer: cutBeforeAnswer,
+      sent_again: sentAgain,
+      effects: [...effects.values()].reduce((sum, count) => sum + count, 0),
+    },
     violations: checkRetrySafe([...answers].map(([index, given]) => ({ key: `request-${index}`, answers: given, effects: effects.get(index) ?? 0 }))),
   };
 }

@@ -1,6 +1,7 @@
 import { everything } from "../../store/ranges.ts";
 import type { Change } from "../../store/store.ts";
-import { Arena, type CampaignContext, type CampaignResult, pause } from "../campaign.ts";
+import type { CampaignContext, CampaignResult } from "../campaign.ts";
+import { Arena, pause } from "../campaign.ts";
 import { checkWatch } from "../checkers/watch.ts";
 import { between } from "../random.ts";
 import { readWholeLog } from "../read-whole.ts";
@@ -38,5 +39,8 @@ export async function watching(context: CampaignContext, { lives, writers }: { r
   for (const until = Date.now() + catchUpMs; after < revision && Date.now() < until; ) await Promise.race([pause(10), last.ended]);
   last.kill();
   await last.ended;
-  return { figures: { watcher_lives: lives, writers, revisions_seen: new Set(told.flatMap(({ changes }) => changes.map((change) => change.revision))).size, log_rows: rows.length }, violations: checkWatch({ lives: told, rows }) };
+  return {
+    figures: { watcher_lives: lives, writers, revisions_seen: new Set(told.flatMap(({ changes }) => changes.map((change) => change.revision))).size, log_rows: rows.length },
+    violations: checkWatch({ lives: told, rows }),
+  };
 }

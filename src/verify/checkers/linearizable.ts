@@ -60,7 +60,7 @@ type State = ReadonlyMap<string, Entry>;
 /** Plays the log's revisions in order on the memory engine; the states after each of them, state 0 being empty. */
 async function replay(rows: readonly LogRow[], takers: ReadonlyMap<Revision, AnsweredCall & { kind: "commit" }>, violations: Violations): Promise<readonly State[]> {
   let nowMs = 0;
-  const clock: Clock = { nowMs: () => nowMs, sleep: async () => {}, turn: (then) => then() };
+  const clock: Clock = { nowMs: () => nowMs, sleep: async () => {}, rest: async () => {}, turn: (then) => then() };
   const model = new MemoryEngine(clock);
   const states: State[] = [new Map()];
   for (const [revision, claimed] of rowsByRevision(rows)) {

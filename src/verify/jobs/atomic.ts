@@ -1,5 +1,5 @@
-import { commitState } from "../../domain/state/state.ts";
 import { stateKeys } from "../../domain/keyspace.ts";
+import { commitState } from "../../domain/state/state.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { RunJob } from "../job.ts";
 

@@ -1,5 +1,6 @@
 import { claimRun } from "../../domain/workflows/claims.ts";
-import { answerCommands, type RunJob } from "../job.ts";
+import type { RunJob } from "../job.ts";
+import { answerCommands } from "../job.ts";
 import type { Message } from "../worker-process.ts";
 
 const claimTtlMs = 60_000;

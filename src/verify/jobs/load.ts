@@ -7,7 +7,8 @@ import { errorCodes, isHoldfastError } from "../../kernel/errors.ts";
 import { fingerprint } from "../../kernel/json.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { RunJob } from "../job.ts";
-import { between, pick, type Random } from "../random.ts";
+import type { Random } from "../random.ts";
+import { between, pick } from "../random.ts";
 import { recordedStore } from "../recorded-store.ts";
 
 type Action = (scope: Scope, unique: string, random: Random) => Promise<unknown>;
@@ -44,7 +45,8 @@ const actions: readonly Action[] = [
     const claim = await claimNextRun(scope, { agentId: unique, ttlMs: claimTtlMs, tags: [] });
     if (!claim.ok) return;
     const { lastStep } = await requireRunView(scope, claim.runId);
-    for (let step = lastStep + 1; step <= lastStep + 2; step += 1) await checkpointRun(scope, { runId: claim.runId, step, output: `${unique} ${step}`, agentId: unique, token: claim.token });
+    for (let step = lastStep + 1; step <= lastStep + 2; step += 1)
+      await checkpointRun(scope, { runId: claim.runId, step, output: `${unique} ${step}`, agentId: unique, token: claim.token });
     if (lastStep >= 4) await finishRun(scope, { runId: claim.runId, ending: { status: "done" }, agentId: unique, token: claim.token });
   },
 ];

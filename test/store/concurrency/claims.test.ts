@@ -27,4 +27,13 @@ describe("a run whose workers are killed or stopped at every step (G8)", () => {
     expect(result.figures.killed).toBeGreaterThan(50);
     expect(result.figures.stopped_refused).toBeGreaterThan(20);
   });
+
+  test("is seen to be written to by the replaced worker when the engine drops checks", { timeout: 120_000 }, async () => {
+    const context = await openCampaign({ fault: "droppedChecks" });
+    const seen = new Set<string>();
+    // Only a worker that was stopped between its read and its commit shows the fault: a few more tries make that certain enough.
+    for (let attempt = 0; attempt < 4 && !seen.has("replaced_worker_wrote"); attempt += 1)
+      for (const fault of faultsIn(await handovers({ ...context, namespace: `attempt-${attempt}` }, { runs: 4, steps: 9, inParallel: 4 }))) seen.add(fault);
+    expect(seen).toContain("replaced_worker_wrote");
+  });
 });

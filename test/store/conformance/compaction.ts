@@ -76,7 +76,7 @@ export function compactionCases(open: OpenEngine): void {
     const total = await compactAll(whole.engine, policy);
     let removed = 0;
     for (let slices = 0; slices < 60; slices += 1) {
-      removed += await sliced.engine.compact(namespace, policy, 3);
+      removed += (await sliced.engine.compact(namespace, policy, 3)).removed;
       expect(await sliced.store.read(everything)).toEqual(await whole.store.read(everything));
       const from = await compactedRevision(sliced.engine);
       for (const at of [from, from + 1, 37]) if (at >= 35) expect(await sliced.store.read(everything, { at })).toEqual(await whole.store.read(everything, { at }));
@@ -89,10 +89,21 @@ export function compactionCases(open: OpenEngine): void {
   test("a slice takes about its limit, not the whole log", async () => {
     const { store, engine } = await openFixture(open);
     for (let i = 0; i < 100; i += 1) await commit(store, put("a", i));
-    const removed = await engine.compact(namespace, { ageMs: never, revisions: 1, tombstones: never }, 10);
+    const { removed, more } = await engine.compact(namespace, { ageMs: never, revisions: 1, tombstones: never }, 10);
     expect(removed).toBeGreaterThan(0);
     expect(removed).toBeLessThanOrEqual(10);
+    expect(more).toBe(true);
     expect((await allRows(store)).length).toBe(100 - removed);
+  });
+
+  test("a slice in which every row is still needed says that there is more to look at", async () => {
+    const { store, engine } = await openFixture(open);
+    for (let i = 0; i < 30; i += 1) await commit(store, put(`live-${i}`, i));
+    const policy = { ageMs: never, revisions: 1, tombstones: never };
+    expect(await engine.compact(namespace, policy, 10)).toEqual({ removed: 0, more: true });
+    expect(await compactedRevision(engine)).toBe(10);
+    expect(await engine.compact(namespace, policy, 100)).toEqual({ removed: 0, more: false });
+    expect(await compactedRevision(engine)).toBe(29);
   });
 
   test("an expired entry that no sweep has met yet survives compaction and still lapses once", async () => {

@@ -105,7 +105,7 @@ export async function compactAll(engine: Engine, policy: { ageMs?: number; revis
   let total = 0;
   for (let before = -1, now = 0; before !== now; ) {
     before = now;
-    total += await engine.compact(namespace, full, 10_000);
+    total += (await engine.compact(namespace, full, 10_000)).removed;
     now = await compactedRevision(engine);
   }
   return total;

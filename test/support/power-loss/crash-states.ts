@@ -28,7 +28,10 @@ export interface PowerLossRun {
   readonly groups: readonly number[];
   readonly actions: number;
   readonly states: number;
+  /** Planted fault: synchronous=NORMAL. */
   readonly normal?: boolean;
+  /** Planted fault: as if the folders above the store's own had never been synced. */
+  readonly withoutFolderSyncs?: boolean;
   readonly seed: number;
 }
 
@@ -58,7 +61,8 @@ export async function runPowerLoss(run: PowerLossRun): Promise<PowerLossResult> 
     // The bell is a doorbell, and the shared index is rebuilt: neither carries data.
     const isStored = (path: string): boolean => (path === root || path.startsWith(`${root}/`)) && !path.endsWith("-shm") && !path.endsWith("-bell");
     const events = await readTrace(trace, (path) => isStored(path) || path.startsWith(`${said}/`));
-    return await auditStates(events, root, said, remains, run);
+    const kept = run.withoutFolderSyncs ? events.filter((event) => event.what !== "sync" || (event.path !== root && event.path !== join(root, "data"))) : events;
+    return await auditStates(kept, root, said, remains, run);
   } finally {
     await rm(folder, { recursive: true, force: true });
     await rm(remains, { recursive: true, force: true });

@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openEngine } from "../../src/engines/open-store.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { everything } from "../../src/store/ranges.ts";
+import { atomicity } from "../../src/verify/campaigns/atomicity.ts";
+import { expiring } from "../../src/verify/campaigns/expiring.ts";
+import { increments } from "../../src/verify/campaigns/increments.ts";
+import { watching } from "../../src/verify/campaigns/watching.ts";
+import type { Report } from "../../src/verify/report.ts";
+import { renderReport } from "../../src/verify/report.ts";
+import { runVerify } from "../../src/verify/verify.ts";
+import { faultsIn, openCampaign } from "../support/campaign.ts";
+import { buildExecutable, startExecutable } from "../support/cli-process.ts";
+import { workersDir } from "../support/worker-build.ts";
+
+const worker = (...args: readonly string[]) => ({ file: process.execPath, args: [join(workersDir, "verify-worker.mjs"), ...args] });
+
+describe("holdfast verify", () => {
+  let executable: Awaited<ReturnType<typeof buildExecutable>>;
+  beforeAll(async () => {
+    executable = await buildExecutable();
+  });
+  afterAll(() => executable.remove());
+
+  test("finds every guarantee kept on the user's own store, and leaves nothing in it", { timeout: 180_000 }, async () => {
+    const url = `sqlite:${join(executable.folder, "own.db")}`;
+    const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
+    expect(stderr).toBe("");
+    const report = JSON.parse(stdout) as Report;
+    console.log(renderReport(report));
+    expect(report.guarantees.filter(({ passed }) => !passed)).toEqual([]);
+    expect({ code, passed: report.passed, engine: report.engine }).toEqual({ code: 0, passed: true, engine: "sqlite" });
+    for (const { figures } of report.guarantees) expect(Object.keys(figures).length).toBeGreaterThan(0);
+    await using engine = await openEngine(url);
+    for (const namespace of await engine.namespaces()) {
+      expect(namespace).toMatch(/^verify-[0-9a-f]{8}-/);
+      expect((await openNamespaceStore(engine, namespace, systemClock).read(everything)).entries).toEqual([]);
+    }
+  });
+
+  test("refuses a store that only one process can open", async () => {
+    const { code, stderr } = await startExecutable(executable.main, ["verify", "--store", "memory:"]).finished;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/store: verify needs a store that several processes can open/);
+  });
+
+  test("names the guarantees that an engine breaks which drops checks", { timeout: 180_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-verify-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const report = await runVerify({ quick: true, worker: worker("droppedChecks"), storeUrl: `sqlite:${join(folder, "store.db")}`, seed: 1 });
+    expect(report.passed).toBe(false);
+    const broken = report.guarantees.filter(({ passed }) => !passed).map(({ id }) => id);
+    expect(broken).toEqual(expect.arrayContaining(["G3", "G7", "G8"]));
+    expect(renderReport(report)).toMatch(/FAIL {2}G3 /);
+    expect(renderReport(report)).toMatch(/Broken: G3, /);
+  });
+
+  test("counts a campaign that cannot be carried through as broken", { timeout: 60_000 }, async () => {
+    const report = await runVerify({ quick: true, worker: { file: process.execPath, args: ["-e", "process.exit(3)"] } });
+    expect(report.guarantees.map(({ passed }) => passed)).not.toContain(true);
+    expect(report.guarantees[0]?.violations[0]).toMatchObject({ fault: "campaign_failed" });
+  });
+});
+
+describe("campaigns of holdfast verify catch", () => {
+  test("increments: an engine that drops checks", { timeout: 60_000 }, async () => {
+    expect(faultsIn(await increments(await openCampaign({ fault: "droppedChecks" }), { workers: 6, times: 60 }))).toContain("stale_increment");
+  });
+
+  test("several keys at once: an engine that splits commits in two", { timeout: 60_000 }, async () => {
+    expect(faultsIn(await atomicity(await openCampaign({ fault: "tornCommits" }), { forMs: 600, kills: 0 }))).toContain("part_differs");
+  });
+
+  test("short lives: an engine whose entries end early", { timeout: 60_000 }, async () => {
+    expect(faultsIn(await expiring(await openCampaign({ fault: "shortLives" }), { forMs: 300 }))).toContain("other_time");
+  });
+
+  test("killed watchers: a watch that misses revisions", { timeout: 60_000 }, async () => {
+    expect(faultsIn(await watching(await openCampaign({ fault: "lostLogRecords" }), { lives: 3, writers: 2 }))).toContain("missing");
+  });
+});
