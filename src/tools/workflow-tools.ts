@@ -109,7 +109,8 @@ export const workflowCheckpoint = defineTool({
   },
 });
 
-const stepLimit = { default: 100, max: 1_000 } as const;
+/** As many as one read gives: workers written for systems without a limit expect every step. */
+const stepLimit = { default: 1_000, max: 1_000 } as const;
 
 export const workflowResume = defineTool({
   name: "workflow_resume",

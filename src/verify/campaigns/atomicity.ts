@@ -16,7 +16,10 @@ export async function atomicity(context: CampaignContext, { forMs, kills }: { re
     ),
   );
   for (let killed = 0; killed <= kills; killed += 1) {
-    const writers = await startWorkers(2, () => arena.start("atomic", { role: "writer" }, () => void (commits += 1)));
+    const countCommit = (): void => {
+      commits += 1;
+    };
+    const writers = await startWorkers(2, () => arena.start("atomic", { role: "writer" }, countCommit));
     await Promise.race([pause(forMs / (kills + 1)), ...readers.map((reader) => reader.ended)]);
     for (const writer of writers) writer.kill();
     await Promise.all(writers.map((writer) => writer.ended));
