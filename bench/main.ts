@@ -6,6 +6,7 @@ import { measureGrowth } from "./growth.ts";
 import type { Figure } from "./report.ts";
 import { isKept, renderTable, toJson } from "./report.ts";
 import { measureResume } from "./resume-run.ts";
+import { measureSearch } from "./search-notes.ts";
 import { measureColdStart, measureIdleMemory } from "./start-up.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { openSurroundings } from "./surroundings.ts";
@@ -21,8 +22,8 @@ Measures the product in src/ and prints each figure beside its floor, taken in t
   --growth          what operations cost in a large store, and memory over many calls, instead of the budgets
   --entries COUNT   growth: entries of the large store (default 1,000,000)
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
-  --calls COUNT     growth: calls over which memory is watched (default 400,000)
-  --only NAME,…     only these: durable, throughput, cold-start, idle-memory, resume, tokens; growth: store, memory
+  --calls COUNT     growth: calls over which memory is watched (default 200,000)
+  --only NAME,…     only these: durable, throughput, cold-start, idle-memory, resume, search, tokens; growth: store, memory
   --json            the figures as JSON
   --strict          exit with 1 when a budget is broken
   --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
@@ -34,7 +35,7 @@ const { values: flags } = parseArgs({
     growth: { type: "boolean" },
     entries: { type: "string", default: "1000000" },
     "log-rows": { type: "string", default: "2000000" },
-    calls: { type: "string", default: "400000" },
+    calls: { type: "string", default: "200000" },
     only: { type: "string" },
     json: { type: "boolean" },
     strict: { type: "boolean" },
@@ -50,6 +51,7 @@ const budgets: Readonly<Record<string, Measurement>> = {
   "cold-start": measureColdStart,
   "idle-memory": measureIdleMemory,
   resume: measureResume,
+  search: measureSearch,
   tokens: measureTokens,
 };
 const growth: Readonly<Record<string, Measurement>> = {

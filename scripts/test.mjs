@@ -24,6 +24,7 @@ const suites = [
   { path: /^test\/store\//, suite: "store", engine: "memory" },
   { path: /^test\/crash\//, suite: "crash", engine: "sqlite" },
   { path: /^test\/verify\//, suite: "verify" },
+  { path: /^test\/search\//, suite: "search", engine: "memory" },
   { path: /^test\/domain\//, suite: "domain", engine: "memory" },
   { path: /^test\/tools\//, suite: "tools", engine: "memory" },
   { path: /^test\/surfaces\//, suite: "surfaces", engine: "sqlite" },
@@ -42,9 +43,12 @@ await step("build", [process.execPath, "scripts/build.mjs"]);
 await step("types", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "."]);
 await step("lint", [process.execPath, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]);
 await step("generated documents", [process.execPath, "scripts/generate.mjs", "--check"]);
-await tests("tests", thisNode, [process.execPath, vitest, "run", "--exclude", "test/stories/**"]);
+// Campaigns start dozens of processes each: one at a time, and apart from tests that look at the clock.
+const campaigns = ["test/crash", "test/store/concurrency"];
+await tests("tests", thisNode, [process.execPath, vitest, "run", ...["test/stories", ...campaigns].flatMap((folder) => ["--exclude", `${folder}/**`])]);
+await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
 const node24 = await service("Node 24", "node24.mjs");
-if (node24 !== undefined) await tests("tests on Node 24", "Node 24", [node24, vitest, "run", "--config", "vitest.node24.config.ts"]);
+if (node24 !== undefined) await tests("tests on Node 24", "Node 24", [node24, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
 const clients = [await service("Inspector", "inspector.mjs"), await service("Python client", "python-client.mjs")];
 if (node24 !== undefined && clients.every((path) => path !== undefined)) await tests("stories", thisNode, [process.execPath, vitest, "run", "test/stories"]);
 conclude();

@@ -2,16 +2,16 @@
 // It needs Node 22.19 or newer: run it with the Node of node24.mjs. Install scripts are left out: the command line needs none.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const inspectorVersion = "2.12.0";
+const inspectorVersion = "2.12.0";
 const folder = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache", "inspector");
 const installed = join(folder, "node_modules", "@modelcontextprotocol", "inspector");
 const launcher = join(installed, "clients", "launcher", "build", "index.js");
 
 /** Path of the Inspector's launcher; installs it first where it is missing or of another version. */
-export function requireInspector() {
+function requireInspector() {
   if (foundVersion() !== inspectorVersion) install();
   if (foundVersion() !== inspectorVersion || !existsSync(launcher)) throw new Error(`The Inspector in ${folder} is not complete. Remove that folder and try again.`);
   return launcher;
@@ -39,4 +39,9 @@ function install() {
   );
 }
 
-if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.stdout.write(`${requireInspector()}\n`);
+try {
+  process.stdout.write(`${requireInspector()}\n`);
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

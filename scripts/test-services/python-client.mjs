@@ -2,16 +2,16 @@
 // `node scripts/test-services/python-client.mjs` prints the interpreter that can import it.
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const pythonClientVersion = "2.3.0";
+const pythonClientVersion = "2.3.0";
 const folder = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache", "python-client");
 const interpreter = process.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
 const asksVersion = ["-c", "import importlib.metadata; print(importlib.metadata.version('mcp'))"];
 
 /** Path of a Python interpreter with the client; makes the environment first where it is missing or of another version. */
-export function requirePythonClient() {
+function requirePythonClient() {
   if (foundVersion() !== pythonClientVersion) install();
   if (foundVersion() !== pythonClientVersion) throw new Error(`The Python environment in ${folder} does not give mcp ${pythonClientVersion}. Remove that folder and try again.`);
   return interpreter;
@@ -66,4 +66,9 @@ function tryEnvironments() {
 
 const hasCommand = (command) => spawnSync(command, ["--version"], { stdio: "ignore" }).error === undefined;
 
-if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.stdout.write(`${requirePythonClient()}\n`);
+try {
+  process.stdout.write(`${requirePythonClient()}\n`);
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

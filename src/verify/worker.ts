@@ -31,6 +31,7 @@ const jobs: Readonly<Record<string, RunJob>> = {
 
 /** The life of one worker: told its job on standard input, does it, says what happened on standard output. */
 export async function runVerifyWorker(stdin: NodeJS.ReadableStream, open: (url: string) => Promise<Engine> = openEngine): Promise<void> {
+  endWithParent();
   const reader = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
   const lines = reader[Symbol.asyncIterator]();
   const first = await lines.next();
@@ -56,6 +57,16 @@ export async function runVerifyWorker(stdin: NodeJS.ReadableStream, open: (url: 
   });
   // Done before the parent had no more to say: an open pipe must not keep the process.
   reader.close();
+}
+
+const parentCheckMs = 500;
+
+/** A parent that was killed cannot end its workers, and some of them would go on for ever: an orphan is given to another parent, and ends itself then. */
+function endWithParent(): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) process.exit(1);
+  }, parentCheckMs).unref();
 }
 
 /** Synchronous, so that what is said is out before the next thing is done, and a kill cannot take it back. */

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 
 command, pid_file, mode = sys.argv[1:4]
 first, second = f"first-{mode}", f"second-{mode}"
-claim_seconds = 3
+claim_seconds = 5
 
 
 def agent() -> Client:
@@ -34,9 +34,10 @@ async def crash(run_id: str) -> dict:
     facts = {}
     try:
         async with agent() as client:
+            facts["claim"] = await call(client, "workflow_claim", run_id=run_id, agent_id=first, ttl_seconds=claim_seconds)
+            # An answered call proves that this server has started, so the file names it and not an earlier one.
             pid = int(Path(pid_file).read_text())
             facts["protocol_version"] = client.session.protocol_version
-            facts["claim"] = await call(client, "workflow_claim", run_id=run_id, agent_id=first, ttl_seconds=claim_seconds)
             async with agent() as rival:
                 facts["rival"] = await call(rival, "workflow_claim", run_id=run_id, agent_id=second)
             for step in (1, 2):
@@ -44,12 +45,12 @@ async def crash(run_id: str) -> dict:
             waiting = asyncio.ensure_future(call(client, "state_get", key=f"approval-{mode}", wait_for_version_above=0, wait_seconds=50))
             await asyncio.sleep(0.5)
             os.kill(pid, signal.SIGKILL)
-            try:
-                facts["waiting"] = await waiting
-            except Exception as error:  # The client decides how it names a lost server.
-                facts["lost"] = type(error).__name__
-    except BaseException as error:  # Closing a client whose server is gone may complain as well.
-        facts.setdefault("lost", type(error).__name__)
+            facts["killed"] = True
+            facts["waiting"] = await waiting
+    except BaseException as error:  # How a client names a lost server, and whether closing it complains, is its own affair.
+        if "killed" not in facts:
+            raise
+        facts["lost"] = type(error).__name__
     return facts
 
 

@@ -33,6 +33,10 @@ interface Slot {
   tombstone: number | undefined;
   tombstoneStored: boolean;
   changed: boolean;
+  /** Of the last change made by the batch; without meaning before one. */
+  atMs: number;
+  writer: string;
+  agent: string | null;
   /** The full text index had it when the batch began, and what it is to have. */
   readonly wasFindable: boolean;
   index: IndexedText | undefined;
@@ -57,7 +61,8 @@ export class BatchStatements {
     this.tombstone = database.prepare("SELECT ver, place, anchor FROM tombstone WHERE ns = ? AND k = ?");
     this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.put = database.prepare(
-      "INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created, exp = excluded.exp, findable = excluded.findable",
+      `INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created,
+        exp = excluded.exp, findable = excluded.findable, at = excluded.at, writer = excluded.writer, agent = excluded.agent`,
     );
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
     this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?)");
@@ -193,6 +198,9 @@ export class Batch {
     slot.place = placeOf(slot.revision, this.#seq);
     if (hasJump) slot.anchor = slot.place;
     slot.changed = true;
+    slot.atMs = atMs;
+    slot.writer = writer;
+    slot.agent = agent ?? null;
     this.#seq += 1;
     this.#statements.append.run(
       this.#space.id,
@@ -240,6 +248,9 @@ export class Batch {
             tombstone: undefined,
             tombstoneStored: false,
             changed: false,
+            atMs: 0,
+            writer: "",
+            agent: null,
             wasFindable: false,
             index: undefined,
           }
@@ -255,6 +266,9 @@ export class Batch {
             tombstone: 0,
             tombstoneStored: false,
             changed: false,
+            atMs: 0,
+            writer: "",
+            agent: null,
             wasFindable: row[5] === 1,
             index: undefined,
           };
@@ -280,7 +294,19 @@ export class Batch {
     if (slot.wasFindable) removeDocument(this.#connection, id, key);
     if (slot.index !== undefined) addDocument(this.#connection, id, key, slot.place, slot.index);
     if (slot.present) {
-      this.#statements.put.run(id, key, slot.place, slot.anchor, slot.version, slot.createdAtMs, slot.expiresAtMs ?? null, slot.index === undefined ? 0 : 1);
+      this.#statements.put.run(
+        id,
+        key,
+        slot.place,
+        slot.anchor,
+        slot.version,
+        slot.createdAtMs,
+        slot.expiresAtMs ?? null,
+        slot.index === undefined ? 0 : 1,
+        slot.atMs,
+        slot.writer,
+        slot.agent,
+      );
       if (slot.tombstoneStored) {
         this.#statements.unbury.run(id, key);
         this.#space.tombstones -= 1;

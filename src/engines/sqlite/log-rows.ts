@@ -26,9 +26,12 @@ export interface RawLogRow {
   readonly v?: string | null;
 }
 
+/** What an entry is made of: a row of the log, or of `kv` where no value is wanted. */
+export type RawEntry = Pick<RawLogRow, "place" | "k" | "ver" | "exp" | "created" | "at" | "writer" | "agent" | "v">;
+
 const parse = (text: string | null | undefined): Json => (text === null || text === undefined ? null : (JSON.parse(text) as Json));
 
-export const toEntry = (row: RawLogRow): Entry => ({
+export const toEntry = (row: RawEntry): Entry => ({
   key: row.k,
   value: parse(row.v),
   version: row.ver,

@@ -5,7 +5,7 @@ import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { newestBelow, readHeads } from "./key-chain.ts";
 import { logId, placeOf } from "./log-id.ts";
-import type { RawLogRow } from "./log-rows.ts";
+import type { RawEntry, RawLogRow } from "./log-rows.ts";
 import { logColumns, opCode, toEntry } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
@@ -28,15 +28,20 @@ export function readEntries(connection: Connection, space: NamespaceRow, nowMs: 
   return { revision, nowMs, entries, more: false };
 }
 
-type RangeReader = (range: Range, count: number) => RawLogRow[];
+type RangeReader = (range: Range, count: number) => RawEntry[];
 
 function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
-  const from = `SELECT ${logColumns(values !== false)} FROM kv CROSS JOIN log ON log.id = ${logId("kv.ns", "kv.place")} WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
+  // Without values everything an entry shows is in `kv`.
+  const source =
+    values === false
+      ? "SELECT place, k, ver, exp, created, at, writer, agent FROM kv"
+      : `SELECT ${logColumns(true)} FROM kv CROSS JOIN log ON log.id = ${logId("kv.ns", "kv.place")}`;
+  const from = `${source} WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
   const one = connection.statement(`${from} AND kv.k = ?`);
   const many = connection.statement(`${from} AND kv.k >= ? AND kv.k < ? ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?`);
   return (range, count) => {
     const key = singleKey(range);
-    return (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as RawLogRow[];
+    return (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as RawEntry[];
   };
 }
 

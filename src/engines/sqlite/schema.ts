@@ -8,7 +8,9 @@ export const applicationId = 0x48465354;
 /**
  * Step n brings a store from schema n to n + 1, inside one transaction. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see log-id.ts);
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see log-id.ts).
+ * `kv` repeats what a listing without values shows: neighbours by key lie far apart in the log, and a page of keys would cost a page of the file for each.
+ *
  * `tombstone` remembers the last version of what is gone; `area`, `document` and `posting` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
  * `v` stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
  */
@@ -24,6 +26,7 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE TABLE kv (
     ns INTEGER NOT NULL, k TEXT NOT NULL, place INTEGER NOT NULL, anchor INTEGER, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER, findable INTEGER NOT NULL,
+    at INTEGER NOT NULL, writer TEXT NOT NULL, agent TEXT,
     PRIMARY KEY (ns, k)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX kv_by_expiry ON kv (ns, exp) WHERE exp IS NOT NULL;
@@ -47,8 +50,6 @@ export const migrations: readonly string[] = [
 ];
 
 const tables = ["area", "document", "kv", "log", "namespace", "posting", "request", "tombstone"];
-
-export const schemaVersion = migrations.length;
 
 export const readPragma = (database: SqlDatabase, name: string): number | string =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() as Record<string, number | string>)[0] as number | string;

@@ -15,6 +15,8 @@ import { startWorkers } from "../worker-process.ts";
 const ttlMs = 120;
 /** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
 const lockPatienceMs = 400;
+/** A stale holder tries every few milliseconds; on a busy machine its next try may still take a while. */
+const refusalPatienceMs = 5_000;
 const crewSize = 3;
 
 export interface FencingSize {
@@ -37,7 +39,7 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
     const first = workers[0] as WorkerProcess;
     first.send({ take: resources, ttlMs });
     await whileAlive(workers, tally.holds(first.name, resources.length));
-    for (let round = 0; tally.takeOvers < takeOvers; round += 1) {
+    for (let round = 0; tally.takeOvers < takeOvers && tally.neverRefused.length === 0; round += 1) {
       const holder = workers[round % crewSize] as WorkerProcess;
       const successor = workers[(round + 1) % crewSize] as WorkerProcess;
       await pause(between(arena.random, 0, 15));
@@ -48,12 +50,16 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
       if (!(await within(taken, ttlMs + lockPatienceMs))) tally.lockedRounds += 1;
       holder.proceed();
       await taken;
-      // Every grant ends in one refusal: a holder never gives up by itself.
-      await whileAlive(workers, tally.holds(holder.name, 0));
+      // Every grant ends in one refusal: a holder never gives up by itself. One that is not refused would go on for ever.
+      if (!(await within(whileAlive(workers, tally.holds(holder.name, 0)), refusalPatienceMs))) {
+        tally.neverRefused.push(holder.name);
+        return;
+      }
       tally.takeOvers += heldWhenStopped;
       arena.progress(tally.takeOvers / takeOvers);
     }
-    await Promise.all(workers.map((worker) => worker.finish()));
+    // With a store that refuses nobody they would not end by themselves.
+    if (tally.neverRefused.length === 0) await Promise.all(workers.map((worker) => worker.finish()));
   };
   await Promise.all(Array.from({ length: crews }, (_, index) => crew(index)));
   const { rows } = await readWholeLog(arena.store);
@@ -81,6 +87,7 @@ class Tally {
   takeOvers = 0;
   lockedRounds = 0;
   refused = 0;
+  readonly neverRefused: string[] = [];
   readonly #held = new Map<string, number>();
   readonly #grants: { readonly resource: string; readonly holder: string; readonly token: number }[] = [];
   /** Writes accepted under a token, as its holder was told. */
@@ -112,6 +119,8 @@ class Tally {
   /** What clients were told against what the log says: the same tokens, and as many accepted writes. */
   compare(perLease: ReadonlyMap<string, readonly FencingEvent[]>): readonly Violation[] {
     const violations = new Violations("G7");
+    for (const holder of this.neverRefused)
+      violations.add("stale_holder_not_refused", `${holder} was replaced, and its writes were still not refused ${refusalPatienceMs} ms after it went on.`);
     for (const { resource, holder, token } of this.#grants) {
       const events = perLease.get(resource) ?? [];
       if (!events.some((event) => event.what === "granted" && event.token === token && event.holder === holder))

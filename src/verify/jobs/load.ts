@@ -16,7 +16,7 @@ type Action = (scope: Scope, unique: string, random: Random) => Promise<unknown>
 const sharedKeys = 12;
 const leases = 4;
 const claimTtlMs = 40;
-export const groupMembers = ["group/a", "group/b", "group/c", "group/d"] as const;
+const groupMembers = ["group/a", "group/b", "group/c", "group/d"] as const;
 
 /** Values of uneven size: most fit a page of a database many times over, some need several. */
 const payload = (unique: string, random: Random): string => `${unique} ${"x".repeat(random() < 0.1 ? between(random, 2_000, 9_000) : between(random, 0, 60))}`;

@@ -20,7 +20,7 @@ const requests: readonly ((scope: Scope, index: number) => Promise<unknown>)[] =
   (scope, index) => createRun(scope, { name: `request/${index}` }),
 ];
 
-export const requestKey = (index: number): string => `request-${index}`;
+const requestKey = (index: number): string => `request-${index}`;
 
 /** Sends numbered requests from `from` on, each under its own request key, saying before and after. A command names one to be sent again. */
 export const retryJob: RunJob = async ({ job, scope, say, commands }) => {

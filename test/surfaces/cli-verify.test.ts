@@ -1,0 +1,22 @@
+import { describe, expect, test } from "vitest";
+import { openCommandLine } from "../support/cli-host.ts";
+
+describe("the verify command", () => {
+  test("prints the report for people and exits with 0 when every guarantee held", async () => {
+    expect(await openCommandLine().run(["verify"])).toMatchObject({ code: 0, stdout: "the report\n" });
+  });
+
+  test("exits with 1 when a guarantee was broken", async () => {
+    expect(await openCommandLine().run(["verify", "--store", "sqlite:broken"])).toMatchObject({ code: 1, stdout: "the report\n" });
+  });
+
+  test("passes on what it was asked for, and gives scripts the report as one line of JSON", async () => {
+    expect(await openCommandLine().json("verify", "--quick", "--seed", "7")).toEqual({ quick: true, seed: 7 });
+  });
+
+  test.each(["-1", "1.5", "x", "4294967296"])("refuses the seed %s", async (seed) => {
+    const { code, stderr } = await openCommandLine().run(["verify", `--seed=${seed}`]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--seed: must be a whole number from 0 to 4294967295/);
+  });
+});
