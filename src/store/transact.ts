@@ -28,6 +28,8 @@ export interface Operation<Note extends Json, Answer> {
 }
 
 const attemptsMax = 64;
+/** In characters of JSON. */
+const rememberedAnswerMax = 65_536;
 
 /** Read, decide, commit once; on conflict again, a bounded number of times. */
 export async function transact<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>): Promise<Answer> {
@@ -63,7 +65,11 @@ export async function transact<Note extends Json, Answer>(scope: Scope, operatio
 async function settle<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>, answer: Answer): Promise<Answer> {
   const { store, request } = scope;
   if (request === undefined) return answer;
-  const result = await store.commit({ writes: [], writer: scope.writer, request: { ...request, note: { answer: answer as Json } } });
+  const text = JSON.stringify(answer);
+  // A refusal that shows what stands in its way may be as large as that; it has no effect, so asking again simply decides again.
+  if (text.length > rememberedAnswerMax) return answer;
+  // Answers may leave optional members undefined; what is stored is JSON, which has no such thing.
+  const result = await store.commit({ writes: [], writer: scope.writer, request: { ...request, note: { answer: JSON.parse(text) as Json } } });
   if (!result.ok) throw requestKeyReused(request);
   return result.replayed ? replay(operation, result) : answer;
 }

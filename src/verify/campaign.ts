@@ -18,6 +18,8 @@ export interface CampaignContext {
   readonly namespace: string;
   readonly worker: WorkerCommand;
   readonly seed: number;
+  /** When it aborts, the workers are killed and no more are started. */
+  readonly signal?: AbortSignal;
   /** Told now and then how far a campaign is, from 0 to 1. */
   readonly onProgress?: (done: number) => void;
 }
@@ -44,10 +46,12 @@ export class Arena {
     this.store = openNamespaceStore(context.engine, this.#namespace, systemClock);
     this.scope = { store: this.store, clock: systemClock, writer: "verify" };
     this.random = seededRandom(context.seed);
+    context.signal?.addEventListener("abort", this.#killAll);
   }
 
   /** Every worker has a name of its own, so that the log says who did what. */
   start(job: string, parameters: JsonObject = {}, onMessage: (message: Message, worker: WorkerProcess) => void = () => {}): WorkerProcess {
+    this.#context.signal?.throwIfAborted();
     this.#started += 1;
     const told: Job = {
       ...parameters,
@@ -72,10 +76,15 @@ export class Arena {
 
   /** Whatever happened, no process is left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#context.signal?.removeEventListener("abort", this.#killAll);
     const left = [...this.#workers];
-    for (const worker of left) worker.kill();
+    this.#killAll();
     await Promise.allSettled(left.map((worker) => worker.ended));
   }
+
+  readonly #killAll = (): void => {
+    for (const worker of this.#workers) worker.kill();
+  };
 }
 
 /** Waiting is pointless once a worker has ended that was to go on: its failure is the answer then. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { resetNamespace } from "../domain/admin/reset.ts";
 import { openEngine } from "../engines/open-store.ts";
 import { systemClock } from "../kernel/clock.ts";
-import { invalidInput } from "../kernel/errors.ts";
+import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import { randomHex } from "../kernel/ids.ts";
 import { version } from "../kernel/version.ts";
 import { openNamespaceStore } from "../store/namespace-store.ts";
@@ -32,6 +32,8 @@ export interface VerifyOptions {
   /** About a fifth of the work. */
   readonly quick?: boolean;
   readonly seed?: number;
+  /** When it aborts, the workers are ended, what was made is cleaned up, and the run fails with `cancelled`. */
+  readonly signal?: AbortSignal;
   /** Told which campaign runs and how far it is, from 0 to 1. */
   readonly onProgress?: (campaign: string, done: number) => void;
 }
@@ -55,7 +57,7 @@ const campaigns: readonly Campaign[] = [
 ];
 
 /** Puts the promises to the test on this machine: real processes on the given store, killed, stopped and raced, and an audit of what they left. */
-export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), onProgress }: VerifyOptions): Promise<Report> {
+export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), signal, onProgress }: VerifyOptions): Promise<Report> {
   if (storeUrl?.startsWith("memory:"))
     throw invalidInput("store", "verify needs a store that several processes can open; memory: lives in one. Name another with --store, or leave it out");
   if (process.platform === "win32") throw invalidInput("verify", "needs a system on which processes can be stopped and continued (SIGSTOP); Windows has no such thing");
@@ -68,9 +70,10 @@ export async function runVerify({ storeUrl, worker, quick = false, seed = Number
     const outcomes: (CampaignResult & { readonly campaign: Campaign })[] = [];
     try {
       for (const [index, campaign] of campaigns.entries()) {
+        requireWanted(signal);
         onProgress?.(campaign.name, 0);
-        const context: CampaignContext = { storeUrl: url, engine, namespace, worker, seed: seed + index, onProgress: (done) => onProgress?.(campaign.name, done) };
-        outcomes.push({ campaign, ...(await runCampaign(campaign, context, quick)) });
+        const context: CampaignContext = { storeUrl: url, engine, namespace, worker, signal, seed: seed + index, onProgress: (done) => onProgress?.(campaign.name, done) };
+        outcomes.push({ campaign, ...(await untilCancelled(runCampaign(campaign, context, quick), signal)) });
         onProgress?.(campaign.name, 1);
       }
     } finally {
@@ -100,6 +103,23 @@ async function runCampaign(campaign: Campaign, context: CampaignContext, quick: 
     const detail = error instanceof Error ? error.message : String(error);
     return { figures: {}, violations: campaign.tests.map((guarantee): Violation => ({ guarantee, fault: "campaign_failed", detail: `${campaign.name}: ${detail}` })) };
   }
+}
+
+/** A campaign whose workers were killed under it fails by itself, or waits for ever for what none of them will say: it is given a moment, then left alone. */
+async function untilCancelled<T>(campaign: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const settled = new AbortController();
+  const cancelled = new Promise<void>((resolve) => {
+    signal?.addEventListener("abort", () => void systemClock.sleep(cancelPatienceMs, settled.signal).then(resolve, resolve), { signal: settled.signal });
+  });
+  const result = await Promise.race([campaign, cancelled]).finally(() => settled.abort());
+  requireWanted(signal);
+  return result as T;
+}
+
+const cancelPatienceMs = 2_000;
+
+function requireWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new HoldfastError("cancelled", "verify was interrupted; its workers are ended and what it had stored is removed.");
 }
 
 function judge(id: Guarantee, outcomes: readonly (CampaignResult & { readonly campaign: Campaign })[]): GuaranteeReport {

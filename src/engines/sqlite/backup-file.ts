@@ -1,7 +1,9 @@
 import { chmodSync, closeSync, fsyncSync, openSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { SqlDatabase } from "./driver.ts";
+import { syncFolder } from "./store-file.ts";
 
 /**
  * A compact, complete copy beside the store: `<store>.backup-<UTC time>-<label>`. Made of one moment's state while others go on writing.
@@ -15,6 +17,7 @@ export function writeBackup(database: SqlDatabase, storePath: string, label: str
     database.prepare("VACUUM INTO ?").run(path);
     chmodSync(path, 0o600);
     sync(path);
+    syncFolder(dirname(path));
   } catch (error) {
     rmSync(path, { force: true });
     throw error;

@@ -12,6 +12,7 @@ const cachedStatementsMax = 200;
 export class Connection {
   readonly database: SqlDatabase;
   readonly #statements = new Map<string, SqlStatement>();
+  readonly #arrayStatements = new Map<string, SqlStatement>();
 
   constructor(database: SqlDatabase) {
     this.database = database;
@@ -25,6 +26,17 @@ export class Connection {
       if (this.#statements.size >= cachedStatementsMax) this.#statements.clear();
       statement = this.database.prepare(sql);
       this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /** Rows as arrays, a third cheaper where there are many. Only for queries whose text does not vary. */
+  arrayStatement(sql: string): SqlStatement {
+    let statement = this.#arrayStatements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#arrayStatements.set(sql, statement);
     }
     return statement;
   }
@@ -69,6 +81,7 @@ export class Connection {
    */
   close(): void {
     this.#statements.clear();
+    this.#arrayStatements.clear();
     try {
       this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {

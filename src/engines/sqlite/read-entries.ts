@@ -30,18 +30,19 @@ export function readEntries(connection: Connection, space: NamespaceRow, nowMs: 
 
 type RangeReader = (range: Range, count: number) => RawEntry[];
 
+type LiveRow = [place: number, k: string, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, v?: string];
+
 function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
-  // Without values everything an entry shows is in `kv`.
-  const source =
-    values === false
-      ? "SELECT place, k, ver, exp, created, at, writer, agent FROM kv"
-      : `SELECT ${logColumns(true)} FROM kv CROSS JOIN log ON log.id = ${logId("kv.ns", "kv.place")}`;
+  // All of an entry but its value is in `kv`.
+  const columns = "kv.place, kv.k, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent";
+  const source = values === false ? `SELECT ${columns} FROM kv` : `SELECT ${columns}, log.v FROM kv CROSS JOIN log ON log.id = ${logId("kv.ns", "kv.place")}`;
   const from = `${source} WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
-  const one = connection.statement(`${from} AND kv.k = ?`);
-  const many = connection.statement(`${from} AND kv.k >= ? AND kv.k < ? ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?`);
+  const one = connection.arrayStatement(`${from} AND kv.k = ?`);
+  const many = connection.arrayStatement(`${from} AND kv.k >= ? AND kv.k < ? ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?`);
   return (range, count) => {
     const key = singleKey(range);
-    return (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as RawEntry[];
+    const rows = (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as LiveRow[];
+    return rows.map(([place, k, ver, exp, created, at, writer, agent, v]) => ({ place, k, ver, exp, created, at, writer, agent, v }));
   };
 }
 

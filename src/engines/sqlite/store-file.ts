@@ -78,7 +78,8 @@ function syncFolders(folder: string): void {
   for (let at = folder; at !== dirname(at); at = dirname(at)) syncFolder(dirname(at));
 }
 
-function syncFolder(path: string): void {
+/** Makes the names in a folder durable: a file that was synced can still be gone after a loss of power if its name was not. */
+export function syncFolder(path: string): void {
   try {
     const descriptor = openSync(path, "r");
     try {

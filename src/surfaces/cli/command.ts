@@ -47,6 +47,8 @@ export interface CliHost {
 export interface VerifyRequest {
   readonly quick: boolean;
   readonly seed: number | undefined;
+  /** The person has changed their mind: end the workers, clean up, fail with `cancelled`. */
+  readonly signal: AbortSignal;
   /** Told which campaign runs and how far it is, from 0 to 1. */
   readonly onProgress: (campaign: string, done: number) => void;
 }

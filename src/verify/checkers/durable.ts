@@ -1,11 +1,11 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** A write as its client saw it. `revision` is there exactly when it was acknowledged before the crash. */
+/** A write as its client saw it. `revision` is there exactly when it was acknowledged before the crash; "untold" where the answer did not name one. */
 export interface SentWrite {
   readonly key: string;
   readonly value: string;
-  readonly revision?: number;
+  readonly revision?: number | "untold";
 }
 
 /** What the store has after the crash: every version of every key, from the log. */
@@ -24,8 +24,9 @@ export function checkDurable(sent: readonly SentWrite[], found: readonly FoundWr
   for (const write of sent) {
     if (write.revision === undefined) continue;
     const there = foundByName.get(name(write));
-    if (there === undefined) violations.add("acknowledged_write_missing", `${name(write)} was acknowledged at revision ${write.revision} and is gone.`);
-    else if (there.revision !== write.revision)
+    if (there === undefined)
+      violations.add("acknowledged_write_missing", `${name(write)} was acknowledged${write.revision === "untold" ? "" : ` at revision ${write.revision}`} and is gone.`);
+    else if (write.revision !== "untold" && there.revision !== write.revision)
       violations.add("acknowledged_write_moved", `${name(write)} was acknowledged at revision ${write.revision} and stands at ${there.revision}.`);
   }
   const seen = new Set<string>();
