@@ -7,7 +7,6 @@ import type { Store } from "../../src/store/store.ts";
 import type { CampaignResult } from "../../src/verify/campaign.ts";
 import { faultsIn, runAndPrint } from "../support/campaign.ts";
 import type { Fault } from "../support/faulty-engine.ts";
-import { faults } from "../support/faulty-engine.ts";
 import { auditServers } from "../support/kill-server/audit.ts";
 import { buildDist } from "../support/kill-server/built-executable.ts";
 import type { KillSize } from "../support/kill-server/kill-servers.ts";
@@ -33,17 +32,17 @@ async function killOn(storeUrl: string, size: KillSize, fault?: Fault) {
 const newStore = async (): Promise<string> => `sqlite:${join(await temporaryFolder(), "holdfast.db")}`;
 
 /** The audit's own connection, opened when the last server is gone. */
-async function openAudited(storeUrl: string, fault?: Fault): Promise<Store> {
+async function openAudited(storeUrl: string): Promise<Store> {
   const engine = await openEngine(storeUrl);
   onTestFinished(() => engine[Symbol.asyncDispose]());
-  return openNamespaceStore(fault === undefined ? engine : faults[fault](engine), "default", systemClock);
+  return openNamespaceStore(engine, "default", systemClock);
 }
 
 describe("MCP servers on one file, killed at random under load (G1, G4, G5, G7, G9, G11, G12)", () => {
   test("lose nothing acknowledged, leave no gap, and do nothing twice when asked again, in 300 kills", { timeout: 240_000 }, async () => {
     const storeUrl = await newStore();
     const result = await runAndPrint("kill -9 of MCP servers", async (): Promise<CampaignResult> => {
-      const { journal, figures } = await killOn(storeUrl, { kills: 300, servers: 6, lanes: 20, seed: 20_261_115 });
+      const { journal, figures } = await killOn(storeUrl, { kills: 300, servers: 4, lanes: 20, seed: 20_261_115 });
       const audit = await auditServers(await openAudited(storeUrl), journal.calls);
       return { figures: { ...figures, ...audit.figures }, violations: audit.violations };
     });
@@ -51,7 +50,7 @@ describe("MCP servers on one file, killed at random under load (G1, G4, G5, G7, 
     expect(result.figures.kills).toBeGreaterThanOrEqual(300);
     // A campaign in which nothing was answered, or nothing was cut, proves nothing.
     expect(result.figures.in_flight_at_a_kill_at_least).toBeGreaterThanOrEqual(16);
-    expect(result.figures.acknowledged).toBeGreaterThan(2_000);
+    expect(result.figures.acknowledged_by_killed_servers).toBeGreaterThan(1_000);
     expect(result.figures.cut).toBeGreaterThan(1_000);
     expect(result.figures.retried).toBeGreaterThan(1_000);
   });
@@ -107,10 +106,16 @@ describe("the audit after kills of servers catches", () => {
   });
 
   test("a log that lost a record", { timeout: 60_000 }, async () => {
-    const storeUrl = await newStore();
-    const { journal } = await killOn(storeUrl, small);
-    const found = faultsIn(await auditServers(await openAudited(storeUrl, "lostLogRecords"), journal.calls));
-    expect(found).toEqual(expect.arrayContaining(["acknowledged_commit_missing", "revision_gap"]));
+    const { store, calls } = await honestRun();
+    const lost = calls.find(({ tool, answers }) => tool === "state_set" && answers[0]?.structured.ok === true)?.answers[0]?.structured.revision;
+    const forgetful: Store = {
+      ...store,
+      async log(query) {
+        const page = await store.log(query);
+        return { ...page, rows: page.rows.filter((row) => row.revision !== lost) };
+      },
+    };
+    expect(faultsIn(await auditServers(forgetful, calls))).toEqual(expect.arrayContaining(["acknowledged_commit_missing", "revision_gap"]));
   });
 
   test("servers that answer before they commit", { timeout: 60_000 }, async () => {

@@ -178,6 +178,11 @@ describe("durable (G1)", () => {
     expect(checkDurable(sent, found)).toEqual([]);
     expect(checkDurable(sent, [...found, { key: "b", value: "3", revision: 3 }])).toEqual([]);
   });
+  test("asks of an acknowledged write whose revision was not told only that it is there", () => {
+    const untold = [{ key: "a", value: "1", revision: "untold" as const }];
+    expect(checkDurable(untold, found.slice(0, 1))).toEqual([]);
+    expect(faultsOf(checkDurable(untold, []))).toEqual(["acknowledged_write_missing"]);
+  });
   test.each([
     ["acknowledged_write_missing", found.slice(0, 1)],
     ["acknowledged_write_moved", [found[0], { key: "a", value: "2", revision: 5 }]],
@@ -189,11 +194,19 @@ describe("durable (G1)", () => {
 describe("retry-safe (G9)", () => {
   const good = { key: "r", answers: ["ok", "ok"], effects: 1 };
   test("holds when every answer is the first one and the effect stands once", () =>
-    expect(checkRetrySafe([good, { key: "lost", answers: [], effects: 0 }, { key: "unheard", answers: [], effects: 1 }])).toEqual([]));
+    expect(
+      checkRetrySafe([
+        good,
+        { key: "lost", answers: [], effects: 0 },
+        { key: "unheard", answers: [], effects: 1 },
+        { key: "refused", answers: ["no", "no"], effects: 0, refused: true },
+      ]),
+    ).toEqual([]));
   test.each([
     ["effect_twice", { ...good, effects: 2 }],
     ["effect_lost", { ...good, effects: 0 }],
     ["answers_differ", { ...good, answers: ["ok", "other"] }],
+    ["refused_took_effect", { ...good, refused: true }],
   ])("catches %s", (fault, request) => expect(faultsOf(checkRetrySafe([request]))).toEqual([fault]));
 });
 

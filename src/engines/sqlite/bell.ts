@@ -1,5 +1,6 @@
 import type { FSWatcher } from "node:fs";
 import { closeSync, fstatSync, openSync, statSync, watch, writeSync } from "node:fs";
+import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { createPrivate } from "./store-file.ts";
 
@@ -18,6 +19,7 @@ export class Bell {
   readonly #hasChanged: () => boolean;
   readonly #log: Log;
   readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #due = new Set<string>();
   #descriptor: number | undefined;
   #checkedMs = Number.NEGATIVE_INFINITY;
   #watcher: FSWatcher | undefined;
@@ -63,7 +65,19 @@ export class Bell {
     }
   }
 
+  /** The same, after what the event loop has at hand. What is due is rung at the latest by `close`. */
+  ringSoon(namespace: string, clock: Clock): void {
+    if (this.#due.size === 0) clock.turn(() => this.#ringDue());
+    this.#due.add(namespace);
+  }
+
+  #ringDue(): void {
+    for (const namespace of this.#due) this.ring(namespace);
+    this.#due.clear();
+  }
+
   close(): void {
+    this.#ringDue();
     this.#closed = true;
     this.#listeners.clear();
     this.#stop();

@@ -82,6 +82,7 @@ export class Batch {
   readonly #space: NamespaceRow;
   readonly #slots = new Map<string, Slot>();
   readonly #before: number;
+  readonly #tombstonesBefore: number;
   #requestsKept = false;
   #seq = 0;
 
@@ -92,6 +93,7 @@ export class Batch {
     this.#namespace = namespace;
     this.#space = ensureNamespace(connection, namespace);
     this.#before = this.#space.revision;
+    this.#tombstonesBefore = this.#space.tombstones;
   }
 
   get tookRevision(): boolean {
@@ -102,7 +104,7 @@ export class Batch {
   finish(): boolean {
     if (this.tookRevision) {
       for (const [key, slot] of this.#slots) if (slot.changed) this.#writeBack(key, slot);
-      writeNamespace(this.#connection, this.#space);
+      if (this.#space.tombstones !== this.#tombstonesBefore) writeNamespace(this.#connection, this.#space);
     }
     return this.tookRevision || this.#requestsKept;
   }

@@ -1,9 +1,12 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { namespaceIdMax } from "./log-id.ts";
+import { logId, namespaceIdMax, placeIn, revisionAt } from "./log-id.ts";
 
-/** A namespace as its row says; read anew in every transaction, because other processes change it. */
+/**
+ * A namespace as its row and its newest log row say; read anew in every transaction, because other processes change it.
+ * The revision and the clock are not stored a second time: a commit then has one page less to make durable.
+ */
 export interface NamespaceRow {
   /** 0: nothing was ever committed to it. */
   id: number;
@@ -16,11 +19,16 @@ export interface NamespaceRow {
   tombstones: number;
 }
 
-const select = "SELECT id, revision, compacted, compacted_at AS compactedAtMs, clock_ms AS clockMs, version_floor AS versionFloor, tombstones FROM namespace WHERE name = ?";
+const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, ${placeIn("newest.id")}, newest.at
+  FROM namespace AS n LEFT JOIN log AS newest ON newest.id = (SELECT max(id) FROM log WHERE id >= ${logId("n.id", "0")} AND id < ${logId("(n.id + 1)", "0")})
+  WHERE n.name = ?`;
 
 export function readNamespace(connection: Connection, name: string): NamespaceRow {
-  const row = connection.statement(select).get(name) as NamespaceRow | undefined;
-  return row ?? { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0 };
+  const row = connection.arrayStatement(select).get(name) as [number, number, number, number, number, number | null, number | null] | undefined;
+  if (row === undefined) return { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0 };
+  const [id, compacted, compactedAtMs, versionFloor, tombstones, place, at] = row;
+  // Compaction may have let go of the newest row, when all it said was that a key is gone.
+  return { id, revision: Math.max(compacted, revisionAt(place ?? 0)), compacted, compactedAtMs, clockMs: Math.max(compactedAtMs, at ?? 0), versionFloor, tombstones };
 }
 
 /** Inside a write transaction: as above, but there afterwards. */
@@ -29,12 +37,13 @@ export function ensureNamespace(connection: Connection, name: string): Namespace
   if (found.id > 0) return found;
   const { id } = connection.statement("SELECT coalesce(max(id), 0) + 1 AS id FROM namespace").get() as { readonly id: number };
   if (id > namespaceIdMax) throw new HoldfastError("limit_exceeded", `One store may have ${namespaceIdMax} namespaces.`);
-  connection.statement("INSERT INTO namespace VALUES (?, ?, 0, 0, 0, 0, 0, 0)").run(id, name);
+  connection.statement("INSERT INTO namespace VALUES (?, ?, 0, 0, 0, 0)").run(id, name);
   return { ...found, id };
 }
 
+/** What does not follow from the log. */
 export function writeNamespace(connection: Connection, row: NamespaceRow): void {
   connection
-    .statement("UPDATE namespace SET revision = ?, compacted = ?, compacted_at = ?, clock_ms = ?, version_floor = ?, tombstones = ? WHERE id = ?")
-    .run(row.revision, row.compacted, row.compactedAtMs, row.clockMs, row.versionFloor, row.tombstones, row.id);
+    .statement("UPDATE namespace SET compacted = ?, compacted_at = ?, version_floor = ?, tombstones = ? WHERE id = ?")
+    .run(row.compacted, row.compactedAtMs, row.versionFloor, row.tombstones, row.id);
 }

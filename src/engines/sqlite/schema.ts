@@ -18,7 +18,7 @@ export const migrations: readonly string[] = [
   `
   CREATE TABLE namespace (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
-    revision INTEGER NOT NULL, compacted INTEGER NOT NULL, compacted_at INTEGER NOT NULL, clock_ms INTEGER NOT NULL, version_floor INTEGER NOT NULL, tombstones INTEGER NOT NULL
+    compacted INTEGER NOT NULL, compacted_at INTEGER NOT NULL, version_floor INTEGER NOT NULL, tombstones INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE log (
     id INTEGER PRIMARY KEY, k TEXT NOT NULL, op INTEGER NOT NULL, ver INTEGER NOT NULL, exp INTEGER, created INTEGER NOT NULL, at INTEGER NOT NULL, prev INTEGER, jump INTEGER,

@@ -29,6 +29,7 @@ import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
 import type { DriverName, SqliteDriver } from "./driver.ts";
 import { loadSqliteDriver, requireSafe } from "./driver.ts";
+import { logId } from "./log-id.ts";
 import { NamespaceClock } from "./namespace-clock.ts";
 import { ensureNamespace, readNamespace } from "./namespace-row.ts";
 import { countLive, readEntries } from "./read-entries.ts";
@@ -121,7 +122,8 @@ class SqliteEngine implements Engine {
         return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
       }),
     );
-    if (rings) this.#bell.ring(namespace);
+    // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
+    if (rings) this.#bell.ringSoon(namespace, this.#host);
     return results;
   }
 
@@ -190,7 +192,14 @@ class SqliteEngine implements Engine {
   }
 
   async namespaces(): Promise<readonly string[]> {
-    const rows = await this.#reading((connection) => connection.statement("SELECT name FROM namespace WHERE revision > 0").all() as { readonly name: string }[]);
+    const rows = await this.#reading(
+      (connection) =>
+        connection
+          .statement(
+            `SELECT name FROM namespace WHERE compacted > 0 OR EXISTS (SELECT 1 FROM log WHERE log.id >= ${logId("namespace.id", "0")} AND log.id < ${logId("(namespace.id + 1)", "0")})`,
+          )
+          .all() as { readonly name: string }[],
+    );
     return rows.map(({ name }) => name).sort(compareKeys);
   }
 

@@ -25,7 +25,9 @@ export interface KilledServers {
 /** One in so many servers is killed while it is still starting or opening the store. */
 const earlyKills = 15;
 const startMsMax = 150;
+/** From the first answered call on; of one in so many from the first call sent, so that first commits are cut too. */
 const loadMs = { min: 5, max: 80 } as const;
+const coldKills = 5;
 const askedAgainAtOnce = 64;
 
 /**
@@ -52,6 +54,7 @@ export async function killServers(command: WorkerCommand, { kills, servers, lane
       }
       await server.ready;
       const load = putUnderLoad(server, { journal, random }, lanes);
+      if (between(random, 1, coldKills) !== 1) await Promise.race([server.firstCallAnswered, server.ended, load]);
       await Promise.race([systemClock.sleep(between(random, loadMs.min, loadMs.max)), server.ended, load]);
       inFlight += server.inFlight;
       inFlightMin = Math.min(inFlightMin, server.inFlight);
@@ -62,6 +65,7 @@ export async function killServers(command: WorkerCommand, { kills, servers, lane
     }
   };
   await Promise.all(Array.from({ length: servers }, slot));
+  const acknowledgedByKilled = journal.calls.filter(({ answers }) => answers.length > 0).length;
   const cutKeyed = journal.calls.filter((call) => call.requestKey !== undefined && call.cuts > 0).length;
   await askAgain(fleet, journal, [...journal.unanswered.splice(0)]);
   const answered = journal.calls.filter((call) => call.requestKey !== undefined && call.answers[0]?.isError === false);
@@ -76,6 +80,7 @@ export async function killServers(command: WorkerCommand, { kills, servers, lane
       in_flight_at_a_kill_at_least: inFlightMin,
       calls: journal.calls.length,
       acknowledged: journal.calls.filter(({ answers }) => answers.length > 0).length,
+      acknowledged_by_killed_servers: acknowledgedByKilled,
       cut: journal.calls.reduce((sum, { cuts }) => sum + cuts, 0),
       cut_with_a_request_key: cutKeyed,
       retried: journal.calls.reduce((sum, { sent }) => sum + sent - 1, 0),

@@ -19,6 +19,7 @@ const stderrCharsMax = 4_000;
 export class ServerProcess {
   /** The handshake is done. */
   readonly ready: Promise<void>;
+  readonly firstCallAnswered: Promise<void>;
   /** Resolves when the process is gone and its last line was read; rejects when it ended without being killed or told to. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
@@ -27,6 +28,7 @@ export class ServerProcess {
   #rest = "";
   #stderr = "";
   #mayEnd = false;
+  #heardAnswer: () => void = () => {};
 
   constructor({ file, args }: WorkerCommand) {
     this.#child = spawn(file, args, { env: { PATH: process.env.PATH }, stdio: ["pipe", "pipe", "pipe"] });
@@ -47,6 +49,9 @@ export class ServerProcess {
       });
     });
     this.ended.catch(() => {});
+    this.firstCallAnswered = new Promise((resolve) => {
+      this.#heardAnswer = resolve;
+    });
     this.ready = this.#shakeHands();
     this.ready.catch(() => {});
   }
@@ -58,6 +63,7 @@ export class ServerProcess {
   async call(name: string, args: Readonly<Record<string, unknown>>, requestKey?: string): Promise<ToolAnswer> {
     const meta = requestKey === undefined ? {} : { _meta: { "holdfast/request-key": requestKey } };
     const { isError = false, structuredContent } = await this.#request("tools/call", { name, arguments: args, ...meta });
+    this.#heardAnswer();
     return { isError: isError === true, structured: structuredContent, text: JSON.stringify(structuredContent) };
   }
 

@@ -77,12 +77,12 @@ async function holdLease({ change, random }: Lane): Promise<void> {
 }
 
 async function workOnRun({ change, read, random }: Lane): Promise<void> {
-  if (random() < 0.4)
+  if (random() < 0.6)
     await change("workflow_create", (label) => ({ name: label, tags: { kind: pick(random, ["build", "test"]) }, ...(random() < 0.5 ? { run_id: `run-${label}` } : {}) }));
   let agent = "";
   const { structured: claim } = await change("workflow_claim", (label) => {
     agent = label;
-    return { agent_id: agent, ttl_seconds: seconds(random, 20, 60) };
+    return { agent_id: agent, ttl_seconds: seconds(random, 200, 500) };
   });
   if (!claim.claimed) return;
   const holder = { run_id: claim.run_id, agent_id: agent, token: claim.token };
@@ -113,7 +113,7 @@ export async function putUnderLoad(server: ServerProcess, { journal, random }: L
   };
   const work = async (): Promise<void> => {
     for (;;) {
-      const cut = random() < 0.5 ? journal.unanswered.shift() : undefined;
+      const cut = random() < 0.3 ? journal.unanswered.shift() : undefined;
       await (cut === undefined ? pick(random, actions)(lane) : journal.send(server, cut));
     }
   };

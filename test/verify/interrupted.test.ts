@@ -1,0 +1,92 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openEngine } from "../../src/engines/open-store.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { everything } from "../../src/store/ranges.ts";
+import { runVerify } from "../../src/verify/verify.ts";
+import { buildExecutable, startExecutable } from "../support/cli-process.ts";
+import { workersDir } from "../support/worker-build.ts";
+
+let executable: Awaited<ReturnType<typeof buildExecutable>>;
+beforeAll(async () => {
+  executable = await buildExecutable();
+}, 60_000);
+afterAll(() => executable.remove());
+
+const childrenOf = async (pid: number): Promise<readonly number[]> => (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter(Boolean).map(Number);
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Starts verify and waits until workers of it are running. */
+async function startVerify(args: readonly string[], temporary: string) {
+  const running = startExecutable(executable.main, ["verify", "--quick", ...args], { env: { PATH: process.env.PATH, HOME: temporary, TMPDIR: temporary } });
+  onTestFinished(() => void running.child.kill("SIGKILL"));
+  const pid = running.child.pid as number;
+  let workers: readonly number[] = [];
+  while (workers.length < 4) {
+    await sleep(5);
+    workers = await childrenOf(pid);
+  }
+  return { ...running, workers };
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-interrupted-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () => {
+  test.each(["SIGINT", "SIGTERM"] as const)("by %s ends its workers, removes its folder, says so in one line and exits with 130", { timeout: 30_000 }, async (signal) => {
+    const temporary = await newFolder();
+    const { child, finished, workers } = await startVerify([], temporary);
+    expect(await readdir(temporary)).toEqual([expect.stringMatching(/^holdfast-verify-/)]);
+    child.kill(signal);
+    const { code, stdout, stderr } = await finished;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+    expect(stderr).toMatch(/\nholdfast: verify was interrupted; [^\n]+\n$/);
+    expect(workers.filter(isRunning)).toEqual([]);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+
+  test("empties its namespaces in the user's own store", { timeout: 30_000 }, async () => {
+    const temporary = await newFolder();
+    const url = `sqlite:${join(temporary, "own.db")}`;
+    const { child, finished, workers } = await startVerify(["--json", "--store", url], temporary);
+    await using engine = await openEngine(url);
+    // Far enough that there is something to empty.
+    while ((await engine.namespaces()).length === 0) await sleep(5);
+    child.kill("SIGINT");
+    const { code, stdout } = await finished;
+    expect({ code, error: JSON.parse(stdout).error.code }).toEqual({ code: 130, error: "cancelled" });
+    expect(workers.filter(isRunning)).toEqual([]);
+    for (const namespace of await engine.namespaces()) {
+      expect(namespace).toMatch(/^verify-/);
+      const store = openNamespaceStore(engine, namespace, systemClock);
+      expect((await store.read(everything)).entries).toEqual([]);
+    }
+  });
+});
+
+test("a campaign that waits for what its killed workers will never say is left alone soon", { timeout: 120_000 }, async () => {
+  const stop = new AbortController();
+  let cancelledMs = 0;
+  const onProgress = (campaign: string, done: number): void => {
+    if (campaign !== "hand-overs" || done === 0 || stop.signal.aborted) return;
+    cancelledMs = performance.now();
+    stop.abort();
+  };
+  const worker = { file: process.execPath, args: [join(workersDir, "verify-worker.mjs")] };
+  await expect(runVerify({ quick: true, worker, signal: stop.signal, onProgress })).rejects.toMatchObject({ code: "cancelled" });
+  expect(performance.now() - cancelledMs).toBeLessThan(8_000);
+});
