@@ -1,6 +1,8 @@
 import type { IndexedText } from "../store/store.ts";
 import type { QueryTerm } from "./ranking.ts";
-import { tokens } from "./tokenizer.ts";
+import { synonymsOf } from "./synonyms.ts";
+import type { Abilities, Token } from "./tokenizer.ts";
+import { allAbilities, tokens } from "./tokenizer.ts";
 
 export interface Field {
   readonly text: string;
@@ -10,27 +12,69 @@ export interface Field {
 
 /** Terms one note may have in the index; a longer note is found by the ones that stand first. */
 const termsMax = 2_000;
-const questionTermsMax = 64;
+const questionTermsMax = 96;
+const beginningWeight = 0.5;
+const synonymWeight = 0.7;
+const wholeWeight = 0.5;
 
 /** What a put carries so that its entry can be found: each term once, with its weight in hundredths. */
-export function indexText(area: string, fields: readonly Field[]): IndexedText {
+export function indexText(area: string, fields: readonly Field[], abilities: Abilities = allAbilities): IndexedText {
   const weights = new Map<string, number>();
   let length = 0;
   for (const field of fields)
-    for (const { term, weight } of tokens(field.text)) {
-      if (weight === 1) length += 1;
+    for (const { term, weight, role } of tokens(field.text, abilities)) {
+      if (role === "word" || role === "characters") length += 1;
       if (weights.size >= termsMax && !weights.has(term)) continue;
       weights.set(term, (weights.get(term) ?? 0) + weight * field.weight);
     }
   return { area, length, terms: Array.from(weights, ([term, weight]): [string, number] => [term, Math.round(weight * 100)]) };
 }
 
-/** The terms of a question, each once, at its highest weight. Search syntax has no meaning: it is text like any other. */
-export function questionTerms(question: string): QueryTerm[] {
-  const weights = new Map<string, number>();
-  for (const { term, weight } of tokens(question)) {
-    weights.set(term, Math.max(weights.get(term) ?? 0, weight));
-    if (weights.size >= questionTermsMax) break;
-  }
-  return Array.from(weights, ([term, weight]) => ({ term, weight }));
+export interface QuestionAbilities extends Abilities {
+  /** Other words for a word, by their stems. */
+  readonly expand: (stem: string) => readonly string[];
 }
+
+/**
+ * The terms of a question, each once. Search syntax has no meaning: it is text like any other.
+ * What is asked is a list of subjects, one for each word; a subject is met by the word itself or, for less, by its beginning or another word for it.
+ */
+export function questionTerms(question: string, abilities: QuestionAbilities = { ...allAbilities, expand: synonymsOf }): QueryTerm[] {
+  const found = [...tokens(question, abilities)];
+  const byTerm = new Map<string, QueryTerm>();
+  const add = (term: QueryTerm): void => {
+    const known = byTerm.get(term.term);
+    if (known === undefined ? byTerm.size < questionTermsMax : known.weight < term.weight) byTerm.set(term.term, term);
+  };
+  // What was asked comes before what it implies: when a long question meets the limit, its own words are kept.
+  const partsOf = new Map<number, Token[]>();
+  for (const token of found) if (token.role === "part") partsOf.set(token.word, [...(partsOf.get(token.word) ?? []), token]);
+  const subjects = new Map<string, number>();
+  const subjectOf = (term: string): number => {
+    const known = subjects.get(term) ?? subjects.size;
+    subjects.set(term, known);
+    return known;
+  };
+  const ofWord = new Map<number, number>();
+  for (const { term, weight, role, word } of found) {
+    if (role === "beginning") continue;
+    const isNamed = role === "whole" || (role === "word" && saysEnough(partsOf.get(word), term));
+    // The name as a whole only helps to rank: whoever wrote its parts apart meant the same.
+    if (isNamed) add({ term, weight: wholeWeight, subject: undefined });
+    else if (role !== "part" || saysEnough(partsOf.get(word), term)) {
+      const subject = subjectOf(term);
+      if (role === "word") ofWord.set(word, subject);
+      add({ term, weight: role === "characters" ? weight : 1, subject });
+    }
+  }
+  for (const { term, role, word } of found) {
+    const subject = ofWord.get(word);
+    if (role === "beginning" && subject !== undefined) add({ term, weight: beginningWeight, subject });
+  }
+  for (const [term, subject] of subjects) for (const other of abilities.expand(term)) add({ term: other, weight: synonymWeight, subject });
+  return [...byTerm.values()];
+}
+
+/** Are the parts words, or the crumbs of a number such as 4f2a9c1? */
+const saysEnough = (parts: readonly { readonly term: string }[] | undefined, whole: string): boolean =>
+  parts !== undefined && parts.length > 1 && parts.reduce((sum, { term }) => sum + term.length, 0) >= whole.length / 2;

@@ -1,57 +1,95 @@
-import { stemmer } from "stemmer";
+import { stemOf } from "./stem.ts";
+import { pauses, stopWords } from "./stop-words.ts";
 
 /**
  * Text to terms, the same way for notes and questions and on every engine: the tokenizer decides what can be found.
  *
- * "Fixed the retryQueue in src/worker.ts"  →  fix · retryqueu retri queue · src worker ts
- * "再試行キュー"                            →  再試 試行 行キ キュ ュー   (scripts without spaces: pairs of characters)
- * "Größe, naïve"                           →  gross naiv           (accents do not matter)
+ * "Fixed the retryQueue in src/worker.ts"  →  fix · retryqueu (retri queue) · src · worker ts (workert)
+ * "再試行キュー"                            →  再試 試行 行キ キュ ュー   (scripts without spaces: neighbouring characters)
+ * "Größe, naïve"                           →  gross · naiv             (accents do not matter)
  */
 export interface Token {
   readonly term: string;
-  /** Below 1 for what a word only implies: its parts and its beginning. */
+  /** Below 1 for what a word only implies or what says little. */
   readonly weight: number;
+  /**
+   * word: what was written; part: of an identifier; whole: several words written as one; beginning: stands for a word's other forms;
+   * characters: neighbours in a script without spaces.
+   */
+  readonly role: "word" | "part" | "whole" | "beginning" | "characters";
+  /** Tokens of the same word share its number. */
+  readonly word: number;
 }
 
+/** What the tokenizer knows; the bench switches one off at a time to show what it is worth. */
+export interface Abilities {
+  readonly stems: boolean;
+  readonly parts: boolean;
+  readonly beginnings: boolean;
+}
+export const allAbilities: Abilities = { stems: true, parts: true, beginnings: true };
+
 const partWeight = 0.6;
-const prefixWeight = 0.35;
-const prefixLength = 5;
+const wholeWeight = 0.6;
+const beginningWeight = 0.35;
+const beginningLength = 5;
+const faintWeight = 0.3;
 const termLengthMax = 64;
 
-/** Scripts written without spaces between words. */
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const word = /[\p{L}\p{N}\p{M}_]+(?:['’][\p{L}]+)?/gu;
-const unspacedRuns = /([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}]+)/u;
+const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+const isUnspaced = new RegExp(`[${unspaced}]`, "u");
+/** A mark belongs to the letter before it, and so to that letter's script: Arabic and Devanagari have marks too. */
+const unspacedRuns = new RegExp(`([${unspaced}][${unspaced}\\p{M}]*)`, "u");
+/** Hiragana carries grammar, and so do these Chinese characters; what a text is about stands between them. */
+const grammar = /^[\p{Script=Hiragana}的了是吗呢么在和有我们这那个也就都被把会]$/u;
+/** In alphabets without spaces two letters say too little. */
+const isAlphabet = /^[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}]+$/u;
 
-export function* tokens(text: string): Generator<Token> {
-  for (const [raw] of text.normalize("NFKC").matchAll(word)) {
-    for (const run of raw.split(unspacedRuns)) {
-      if (run === "") continue;
-      if (unspaced.test(run)) yield* pairs(run);
-      else yield* spacedWord(run);
+const word = String.raw`[\p{L}\p{N}\p{M}_]+(?:['’]\p{L}+)?`;
+/** Words joined by a hyphen or a dot: `sign-in`, `worker.ts`, `2.8.3`. */
+const chains = new RegExp(`${word}(?:[-.]${word})*`, "gu");
+
+export function* tokens(text: string, abilities: Abilities = allAbilities): Generator<Token> {
+  let number = 0;
+  for (const [chain] of text.normalize("NFKC").matchAll(chains)) {
+    const links = chain.split(/[-.]/u);
+    for (const link of links)
+      for (const run of link.split(unspacedRuns)) {
+        if (run === "") continue;
+        if (isUnspaced.test(run)) for (const token of neighbours(run)) yield { ...token, word: number++ };
+        else yield* spacedWord(run, number++, abilities);
+      }
+    if (links.length > 1 && abilities.parts && !isUnspaced.test(chain)) {
+      // Numbers keep their dots: 2.8.3 is not 283.
+      const whole = /^[\d.]+$/u.test(chain) ? chain : plain(links.join(""));
+      yield { term: stem(whole.slice(0, termLengthMax), abilities), weight: wholeWeight, role: "whole", word: number++ };
     }
   }
 }
 
-function* pairs(run: string): Generator<Token> {
-  const characters = [...run];
-  if (characters.length === 1) yield { term: run, weight: 1 };
-  for (let i = 0; i + 1 < characters.length; i += 1) yield { term: `${characters[i]}${characters[i + 1]}`, weight: 1 };
+function* neighbours(run: string): Generator<Pick<Token, "term" | "weight" | "role">> {
+  for (const piece of run.split(pauses)) {
+    const characters = [...piece];
+    const size = isAlphabet.test(piece) ? 3 : 2;
+    if (characters.length > 0 && characters.length < size) yield { term: piece, weight: grammar.test(piece) ? faintWeight : 1, role: "characters" };
+    for (let i = 0; i + size <= characters.length; i += 1) {
+      const some = characters.slice(i, i + size);
+      yield { term: some.join(""), weight: some.some((character) => grammar.test(character)) ? faintWeight : 1, role: "characters" };
+    }
+  }
 }
 
-function* spacedWord(run: string): Generator<Token> {
+function* spacedWord(run: string, number: number, abilities: Abilities): Generator<Token> {
   const parts = identifierParts(run);
-  const whole = plain(parts.join(""));
-  if (whole === "" || stopWords.has(whole)) return;
-  const term = stem(whole);
-  yield { term, weight: 1 };
-  if (parts.length > 1)
-    for (const part of parts) {
-      const folded = plain(part);
-      if (folded.length > 1 && !stopWords.has(folded)) yield { term: stem(folded), weight: partWeight };
-    }
+  const folded = plain(parts.join(""));
+  if (folded === "" || stopWords.has(folded)) return;
+  const term = stem(folded, abilities);
+  yield { term, weight: 1, role: "word", word: number };
+  if (parts.length > 1 && abilities.parts)
+    for (const part of parts.map(plain)) if (part.length > 1 && !stopWords.has(part)) yield { term: stem(part, abilities), weight: partWeight, role: "part", word: number };
   // The beginning of a long word stands for its other forms in languages whose endings we do not know.
-  if (term.length > prefixLength && /\p{L}/u.test(term)) yield { term: `${[...term].slice(0, prefixLength).join("")}*`, weight: prefixWeight };
+  if (abilities.beginnings && term.length > beginningLength && /^\p{L}+$/u.test(term))
+    yield { term: `${[...term].slice(0, beginningLength).join("")}*`, weight: beginningWeight, role: "beginning", word: number };
 }
 
 /** `retryQueue` → retry Queue; `HTTPServer2` → HTTP Server 2; `max_retry_count` → max retry count. */
@@ -65,21 +103,14 @@ const identifierParts = (run: string): string[] =>
     .split("_")
     .filter((part) => part !== "");
 
-/** Lower case without accents; marks of other scripts carry vowels and stay. */
+/** Lower case without accents; marks that carry vowels in other scripts stay. */
 const plain = (text: string): string =>
   text
     .toLowerCase()
     .replaceAll("ß", "ss")
     .normalize("NFD")
-    .replaceAll(/[\u0300-\u036f]/g, "")
+    .replaceAll(/[\u0300-\u036f\u0640\u064b-\u0655\u0670]/g, "")
     .normalize("NFC")
     .slice(0, termLengthMax);
 
-const stem = (term: string): string => (/^[a-z]{3,}$/.test(term) ? stemmer(term) : term);
-
-/** Words that say nothing about what a note is about. English only: elsewhere their frequency tells. */
-const stopWords = new Set(
-  "a an and are as at be been but by can could did do does for from had has have how i if in into is it its me my of on or our so that the their them then there these they this to was we were what when where which who why will with would you your".split(
-    " ",
-  ),
-);
+const stem = (term: string, { stems }: Abilities): string => (stems ? stemOf(term) : term);

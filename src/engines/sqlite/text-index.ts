@@ -1,20 +1,24 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import type { IndexedText, SearchAnswer, SearchQuery } from "../../store/store.ts";
+import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { logId } from "./log-id.ts";
+import { logId, revisionAt } from "./log-id.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 
 /**
  * The inverted index, written in the same transaction as the entry it makes findable. A posting names its document by the place
  * of the entry's log row, so that "the newest first" is the order of the table and a replaced entry cannot be mistaken for the new one.
+ * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
+ * Where one statement serves many terms or places, they go in as a JSON array; postings with their weights are cheaper one by one.
  */
 export function addDocument(connection: Connection, namespaceId: number, key: string, place: number, { area, length, terms }: IndexedText): void {
   const areaId = ensureArea(connection, namespaceId, area);
   connection.statement("UPDATE area SET documents = documents + 1, length = length + ? WHERE id = ?").run(length, areaId);
-  connection.statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?)").run(namespaceId, key, areaId, place, length, JSON.stringify(terms.map(([term]) => term)));
+  const names = JSON.stringify(terms.map(([term]) => term));
+  connection.statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?)").run(namespaceId, key, areaId, place, length, names);
   const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?)");
   for (const [term, weight] of terms) posting.run(areaId, term, place, weight, length);
+  connection.statement("INSERT INTO term SELECT ?, value, 1 FROM json_each(?) WHERE true ON CONFLICT DO UPDATE SET documents = documents + 1").run(areaId, names);
 }
 
 export function removeDocument(connection: Connection, namespaceId: number, key: string): void {
@@ -24,8 +28,9 @@ export function removeDocument(connection: Connection, namespaceId: number, key:
   if (found === undefined) return;
   connection.statement("DELETE FROM document WHERE ns = ? AND k = ?").run(namespaceId, key);
   connection.statement("UPDATE area SET documents = documents - 1, length = length - ? WHERE id = ?").run(found.length, found.area);
-  const posting = connection.statement("DELETE FROM posting WHERE area = ? AND term = ? AND place = ?");
-  for (const term of JSON.parse(found.terms) as string[]) posting.run(found.area, term, found.place);
+  connection.statement("DELETE FROM posting WHERE area = ? AND place = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.place, found.terms);
+  connection.statement("UPDATE term SET documents = documents - 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.terms);
+  connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").run(found.area, found.terms);
 }
 
 function ensureArea(connection: Connection, namespaceId: number, name: string): number {
@@ -44,48 +49,54 @@ interface Area {
 export function searchText(connection: Connection, space: NamespaceRow, nowMs: number, { areas: names, terms }: SearchQuery): SearchAnswer {
   const byName = connection.statement("SELECT id, documents, length FROM area WHERE ns = ? AND name = ?");
   const areas = names.flatMap((name) => (byName.all(space.id, name) as Area[]).filter((area) => area.documents > 0));
-  const count = connection.statement("SELECT count(*) AS n FROM posting WHERE area = ? AND term = ?");
-  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + (count.get(id, term) as { readonly n: number }).n, 0));
-  const essential = essentialTerms(frequencies).map((i) => terms[i] as string);
+  const count = connection.statement("SELECT documents FROM term WHERE area = ? AND term = ?");
+  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + ((count.get(id, term) as { readonly documents: number } | undefined)?.documents ?? 0), 0));
   return {
     revision: space.revision,
     documents: areas.reduce((sum, area) => sum + area.documents, 0),
     totalLength: areas.reduce((sum, area) => sum + area.length, 0),
     frequencies,
-    hits: essential.length === 0 ? [] : readHits(connection, space, nowMs, areas, terms, essential),
+    hits: readHits(connection, space, nowMs, areas, terms, frequencies),
   };
 }
 
-function readHits(
-  connection: Connection,
-  space: NamespaceRow,
-  nowMs: number,
-  areas: readonly Area[],
-  terms: readonly string[],
-  essential: readonly string[],
-): SearchAnswer["hits"] {
-  const marks = (count: number): string => Array.from({ length: count }, () => "?").join(", ");
-  const areaIds = areas.map(({ id }) => id);
-  const newest = `SELECT place FROM (SELECT place FROM posting WHERE area IN (${marks(areaIds.length)}) AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax})`;
-  const candidates = connection
+interface Candidate {
+  readonly length: number;
+  readonly weights: number[];
+}
+interface Posting {
+  readonly place: number;
+  readonly weight: number;
+  readonly length: number;
+}
+
+function readHits(connection: Connection, space: NamespaceRow, nowMs: number, areas: readonly Area[], terms: readonly string[], frequencies: readonly number[]): SearchHit[] {
+  const essential = new Set(essentialTerms(frequencies));
+  const candidates = new Map<number, Candidate>();
+  const noWeights = terms.map(() => 0);
+  const newest = connection.statement(`SELECT place, weight, length FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
+  for (const i of essential) {
+    const postings = areas.flatMap(({ id }) => newest.all(id, terms[i] as string) as Posting[]);
+    if (areas.length > 1) postings.sort((a, b) => b.place - a.place);
+    for (const { place, weight, length } of postings.slice(0, limits.searchCandidatesMax)) {
+      const candidate = candidates.get(place) ?? { length, weights: [...noWeights] };
+      candidate.weights[i] = weight;
+      candidates.set(place, candidate);
+    }
+  }
+  if (candidates.size === 0) return [];
+  const places = JSON.stringify([...candidates.keys()]);
+  // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
+  const probe = connection.statement("SELECT p.place, p.weight FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
+  for (const [i, frequency] of frequencies.entries()) {
+    if (frequency === 0 || (essential.has(i) && frequency <= limits.searchCandidatesMax)) continue;
+    for (const { id } of areas) for (const { place, weight } of probe.all(places, id, terms[i] as string) as Posting[]) (candidates.get(place) as Candidate).weights[i] = weight;
+  }
+  const live = connection
     .statement(
-      `SELECT kv.k AS key, c.place FROM (${essential.map(() => newest).join(" UNION ")}) AS c CROSS JOIN log ON log.id = ${logId("?", "c.place")}
-       CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.place AND (kv.exp IS NULL OR kv.exp > ?)`,
+      `SELECT c.value AS place, kv.k AS key FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")}
+       CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value AND (kv.exp IS NULL OR kv.exp > ?)`,
     )
-    .all(...essential.flatMap((term) => [...areaIds, term]), space.id, space.id, nowMs) as { readonly key: string; readonly place: number }[];
-  // One probe per candidate, area and term: the postings of a common term are never walked as a whole.
-  const probe = connection.statement("SELECT weight, length FROM posting WHERE area = ? AND term = ? AND place = ?");
-  return candidates.map(({ key, place }) => {
-    let length = 0;
-    const weights = terms.map((term) => {
-      for (const area of areaIds) {
-        const found = probe.get(area, term, place) as { readonly weight: number; readonly length: number } | undefined;
-        if (found === undefined) continue;
-        length = found.length;
-        return found.weight;
-      }
-      return 0;
-    });
-    return { key, length, weights };
-  });
+    .all(places, space.id, space.id, nowMs) as { readonly place: number; readonly key: string }[];
+  return live.map(({ place, key }) => ({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) }));
 }

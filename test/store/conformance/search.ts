@@ -19,8 +19,8 @@ export function searchCases(open: OpenEngine): void {
     expect(await store.search({ areas: ["notes"], terms: ["fence", "token", "none"] })).toMatchObject({ revision: 2, documents: 2, totalLength: 4, frequencies: [1, 2, 0] });
     const { hits } = await store.search({ areas: ["notes"], terms: ["fence", "token"] });
     expect(hits.toSorted((x, y) => (x.key < y.key ? -1 : 1))).toEqual([
-      { key: "a", length: 3, weights: [200, 100] },
-      { key: "b", length: 1, weights: [0, 100] },
+      { key: "a", revision: 1, length: 3, weights: [200, 100] },
+      { key: "b", revision: 1, length: 1, weights: [0, 100] },
     ]);
   });
 

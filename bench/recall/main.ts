@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ablations, product } from "./ablations.ts";
+import type { Growth } from "./growth.ts";
+import { measureGrowth } from "./growth.ts";
+import type { LabelledSet } from "./labelled-set.ts";
+import { readLabelledSet } from "./labelled-set.ts";
+import { openNoteStore } from "./note-store.ts";
+import { renderRecall, replaceScores } from "./render-recall.ts";
+import type { Scores } from "./score.ts";
+import { score } from "./score.ts";
+
+const help = `npm run bench:recall -- [--half tune|test] [--entries COUNT] [--write] [--export FOLDER]
+
+Asks the labelled questions of bench/recall/set and prints how many are answered, with ablations and times.
+
+  --half HALF       which questions are scored (default test; settings were chosen on tune)
+  --entries COUNT   size of the large store for the times (default 100000; 0 leaves the times out)
+  --write           put the scores into docs/search.md
+  --export FOLDER   write the set as notes.jsonl and questions.jsonl, and nothing else
+`;
+
+export interface Recall {
+  readonly half: string;
+  readonly notes: number;
+  readonly shipped: Scores;
+  readonly ablations: readonly { readonly name: string; readonly scores: Scores }[];
+  readonly growth: readonly Growth[];
+  readonly indexPerSecond: number;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    half: { type: "string", default: "test" },
+    entries: { type: "string", default: "100000" },
+    write: { type: "boolean" },
+    export: { type: "string" },
+    help: { type: "boolean" },
+  },
+});
+const set = readLabelledSet(join("bench", "recall", "set"));
+
+if (flags.help === true) process.stdout.write(help);
+else if (flags.export !== undefined) exportSet(set, flags.export);
+else await run();
+
+async function run(): Promise<void> {
+  if (flags.half !== "tune" && flags.half !== "test") throw new Error("--half: must be tune or test");
+  const entries = Number(flags.entries);
+  if (!Number.isSafeInteger(entries) || entries < 0) throw new Error("--entries: must be a whole number");
+  mkdirSync("build", { recursive: true });
+  const folder = mkdtempSync(join("build", "recall-"));
+  try {
+    const recall = await measure(folder, flags.half, entries);
+    const text = renderRecall(recall);
+    process.stdout.write(text);
+    const page = join("docs", "search.md");
+    if (flags.write === true) writeFileSync(page, replaceScores(readFileSync(page, "utf8"), text));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(folder: string, half: "tune" | "test", entries: number): Promise<Recall> {
+  const questions = set.questions.filter((question) => question.half === half);
+  await using notes = await openNoteStore(join(folder, "shipped.db"));
+  const startedMs = performance.now();
+  await notes.fill(set.notes);
+  const indexPerSecond = (set.notes.length * 1_000) / (performance.now() - startedMs);
+  const shipped = await score(questions, (question) => product.ask(notes, question));
+  const without: { name: string; scores: Scores }[] = [];
+  for (const [i, variant] of ablations.entries()) {
+    if (variant.abilities === undefined) without.push({ name: variant.name, scores: await score(questions, (question) => variant.ask(notes, question)) });
+    else {
+      await using others = await openNoteStore(join(folder, `without-${i}.db`), variant.abilities);
+      await others.fill(set.notes);
+      without.push({ name: variant.name, scores: await score(questions, (question) => variant.ask(others, question)) });
+    }
+  }
+  const growth = entries === 0 ? [] : await measureGrowth(folder, set, [1_000, entries]);
+  return { half, notes: set.notes.length, shipped, ablations: without, growth, indexPerSecond };
+}
+
+function exportSet({ notes, questions }: LabelledSet, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, rows] of Object.entries({ notes, questions })) writeFileSync(join(folder, `${name}.jsonl`), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+}

@@ -1,0 +1,56 @@
+import type { Ranked } from "../../src/search/ranking.ts";
+import { quantile } from "../rounds.ts";
+import type { Question } from "./labelled-set.ts";
+
+export interface KindScore {
+  readonly kind: string;
+  readonly questions: number;
+  /** Shares from 0 to 1. */
+  readonly hit1: number;
+  readonly hit3: number;
+  readonly meanReciprocalRank: number;
+}
+
+export interface Scores {
+  readonly kinds: readonly KindScore[];
+  readonly all: KindScore;
+  readonly unrelated: number;
+  /** Unrelated questions for which anything came back. */
+  readonly falseRecalls: number;
+  readonly p95Ms: number;
+}
+
+export const answersCounted = 3;
+
+/** Asks every question and compares what comes back with its label. */
+export async function score(questions: readonly Question[], ask: (question: string) => Promise<readonly Pick<Ranked, "key">[]>): Promise<Scores> {
+  const ranks = new Map<string, (number | undefined)[]>();
+  const timesMs: number[] = [];
+  let unrelated = 0;
+  let falseRecalls = 0;
+  for (const { text, kind, note } of questions) {
+    const startedMs = performance.now();
+    const hits = await ask(text);
+    timesMs.push(performance.now() - startedMs);
+    if (note === undefined) {
+      unrelated += 1;
+      if (hits.length > 0) falseRecalls += 1;
+    } else {
+      const at = hits.slice(0, answersCounted).findIndex(({ key }) => key === `note/${note}`);
+      ranks.set(kind, [...(ranks.get(kind) ?? []), at === -1 ? undefined : at + 1]);
+    }
+  }
+  const kinds = Array.from(ranks, ([kind, found]) => kindScore(kind, found));
+  return { kinds, all: kindScore("all", [...ranks.values()].flat()), unrelated, falseRecalls, p95Ms: quantile(timesMs, 0.95) };
+}
+
+function kindScore(kind: string, ranks: readonly (number | undefined)[]): KindScore {
+  const share = (count: number): number => (ranks.length === 0 ? 0 : count / ranks.length);
+  return {
+    kind,
+    questions: ranks.length,
+    hit1: share(ranks.filter((rank) => rank === 1).length),
+    hit3: share(ranks.filter((rank) => rank !== undefined).length),
+    meanReciprocalRank: share(ranks.reduce<number>((sum, rank) => sum + (rank === undefined ? 0 : 1 / rank), 0)),
+  };
+}

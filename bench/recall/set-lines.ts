@@ -1,0 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Line numbers and lines, without empty ones and remarks. */
+export const setLines = (folder: string, file: string): [number, string][] =>
+  readFileSync(join(folder, file), "utf8")
+    .split("\n")
+    .map((line, i): [number, string] => [i + 1, line.trim()])
+    .filter(([, line]) => line !== "" && !line.startsWith("#"));
