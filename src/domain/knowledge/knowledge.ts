@@ -1,0 +1,126 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/json.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import { indexText } from "../../search/index-text.ts";
+import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import type { Check, Entry, Put, Store } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
+import { knowledgeKeys } from "../keyspace.ts";
+import type { Note, NoteContent, NoteStatus, Trust } from "./note.ts";
+import { fullName, isRecallable, requireFullName, requireNoteContent, requireNoteId, requireSkill } from "./note.ts";
+
+export interface SaveNoteInput {
+  readonly id: string;
+  readonly content: string;
+  readonly keywords?: readonly string[];
+  readonly skill?: string;
+  readonly source?: string;
+  readonly status?: NoteStatus;
+  /** Left out, a note keeps the trust it has: saving it anew does not lift a quarantine. Medium for a new one. */
+  readonly trust?: Trust;
+  /** The id of another note of the same skill, or of a global one, or a full name: it is deprecated in the same commit. */
+  readonly supersedes?: string;
+}
+export interface SaveNoteResult {
+  /** The note's full name. */
+  readonly name: string;
+  readonly version: number;
+  /** The full name of the note that this one replaced. */
+  readonly superseded?: string;
+}
+
+/** Saves a note in the place of the one with the same id and scope. Saving what is already there writes nothing. */
+export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...rest }: SaveNoteInput): Promise<SaveNoteResult> {
+  const name = fullName(requireNoteId(id), skill === undefined ? undefined : requireSkill(skill));
+  const given = requireNoteContent({ ...rest, trust });
+  const key = knowledgeKeys.note(name);
+  return transact<{ superseded: string | null }, SaveNoteResult>(scope, {
+    async decide() {
+      const before = (await scope.store.read(keyRange(key))).entries[0];
+      const other = supersedes === undefined ? undefined : await requireSuperseded(scope.store, name, skill, supersedes);
+      const note: NoteContent = {
+        ...given,
+        trust: trust ?? (before?.value as unknown as NoteContent | undefined)?.trust ?? given.trust,
+        ...(other === undefined ? {} : { supersedes: knowledgeKeys.nameOf(other.key) }),
+      };
+      const deprecated = other && deprecation(other, name);
+      const superseded = note.supersedes ?? null;
+      if (before !== undefined && deprecated === undefined && canonicalJson(before.value) === canonicalJson(note))
+        return { answer: { name, version: before.version, ...(superseded === null ? {} : { superseded }) } };
+      const checks: Check[] = [{ key, version: before?.version ?? 0 }, ...(other === undefined ? [] : [{ key: other.key, revision: other.revision }])];
+      return { checks, writes: [noteWrite(name, note, "save"), ...(deprecated === undefined ? [] : [deprecated])], note: { superseded } };
+    },
+    finish: ({ superseded }, committed) => ({ name, version: committed.writes[0]?.version ?? 0, ...(superseded === null ? {} : { superseded }) }),
+  });
+}
+
+function deprecation(other: Entry, by: string): Put | undefined {
+  const note = other.value as unknown as NoteContent;
+  return note.status !== "active" && note.supersededBy === by
+    ? undefined
+    : noteWrite(knowledgeKeys.nameOf(other.key), { ...note, status: "deprecated", supersededBy: by }, "supersede");
+}
+
+export function noteWrite(name: string, note: NoteContent, op: "save" | "supersede"): Put {
+  const { id, skill } = requireFullName(name, "id");
+  return {
+    op: "put",
+    key: knowledgeKeys.note(name),
+    value: note as unknown as Json,
+    record: { kind: "knowledge", op, subject: name },
+    index: isRecallable(note)
+      ? indexText(knowledgeKeys.area(skill), [
+          { text: note.keywords.join("\n"), weight: 3 },
+          { text: id, weight: 2 },
+          { text: note.content, weight: 1 },
+        ])
+      : undefined,
+  };
+}
+
+/** An id means the note of the same skill before the global one. */
+async function requireSuperseded(store: Store, name: string, skill: string | undefined, supersedes: string): Promise<Entry> {
+  const target = requireFullName(supersedes, "supersedes");
+  const names = target.skill !== undefined || skill === undefined ? [supersedes] : [fullName(target.id, skill), supersedes];
+  const { entries } = await store.read(names.map((each) => keyRange(knowledgeKeys.note(each))));
+  const entry = entries.find(({ key }) => knowledgeKeys.nameOf(key) !== name);
+  if (entry !== undefined) return entry;
+  if (names.includes(name)) throw invalidInput("supersedes", "must be another note than the one being saved");
+  throw new HoldfastError("not_found", `supersedes: there is no note ${JSON.stringify(supersedes)}.`, {
+    hint: "history_log with kind knowledge shows the saved ones.",
+    details: { supersedes },
+  });
+}
+
+/** The note of this full name, whatever its status. */
+export async function readNote({ store }: Pick<Scope, "store">, name: string): Promise<Note | undefined> {
+  requireFullName(name, "id");
+  const entry = (await store.read(keyRange(knowledgeKeys.note(name)))).entries[0];
+  return entry && toNote(entry);
+}
+
+/** Full names of the notes that may be recalled, in order. `after`: the last name of the page before. */
+export async function listNoteNames(
+  { store }: Pick<Scope, "store">,
+  { prefix = "", after, limit }: { readonly prefix?: string; readonly after?: string; readonly limit: number },
+): Promise<{ readonly names: readonly string[]; readonly next?: string }> {
+  const all = knowledgeKeys.notes(prefix);
+  const { entries, more } = await store.read(after === undefined ? all : rangeAfter(all, knowledgeKeys.note(after)), { limit });
+  const last = entries.at(-1);
+  return {
+    names: entries.filter(({ value }) => isRecallable(value as unknown as NoteContent)).map(({ key }) => knowledgeKeys.nameOf(key)),
+    ...(more && last !== undefined ? { next: knowledgeKeys.nameOf(last.key) } : {}),
+  };
+}
+
+export function toNote({ key, value, version, updatedAtMs, writer, agent }: Entry): Note {
+  return {
+    ...requireFullName(knowledgeKeys.nameOf(key), "id"),
+    ...(value as unknown as NoteContent),
+    version,
+    savedAtMs: updatedAtMs,
+    writer,
+    ...(agent === undefined ? {} : { agent }),
+  };
+}

@@ -1,0 +1,85 @@
+import { estimateTokens } from "../../kernel/tokens.ts";
+import { findText } from "../../search/find-text.ts";
+import type { Ranked } from "../../search/ranking.ts";
+import { tokens } from "../../search/tokenizer.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Revision } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { knowledgeKeys } from "../keyspace.ts";
+import { requireText } from "../read-fields.ts";
+import { toNote } from "./knowledge.ts";
+import type { Note, Trust } from "./note.ts";
+import { isRecallable, requireSkill } from "./note.ts";
+
+export interface RecallInput {
+  readonly query: string;
+  /** Also notes of this skill; global ones are always looked at. */
+  readonly skill?: string;
+  readonly limit: number;
+  /** Of all contents together. */
+  readonly maxTokens: number;
+}
+export interface RecalledNote extends Note {
+  readonly tokens: number;
+  /** Comparable within one answer only. */
+  readonly score: number;
+  /** The words of the question that the note speaks of, the most telling first. */
+  readonly why: readonly string[];
+  readonly revision: Revision;
+}
+export interface Recall {
+  readonly notes: readonly RecalledNote[];
+  readonly totalTokens: number;
+  /** The store's clock at the time, for ages. */
+  readonly nowMs: number;
+}
+
+export const queryBytesMax = 8_192;
+const candidatesMax = 50;
+/** Contents read at a time. */
+const batch = 10;
+
+const trustWeights: Record<Trust, number> = { quarantined: 0, low: 0.5, medium: 1, high: 1.2 };
+
+/** The notes that answer a question best, inside a budget. One that would break it is left out, and smaller ones are still tried. */
+export async function recallNotes({ store }: Pick<Scope, "store">, { query, skill, limit, maxTokens }: RecallInput): Promise<Recall> {
+  requireText(query, "query", queryBytesMax);
+  const areas = [knowledgeKeys.area(undefined), ...(skill === undefined ? [] : [knowledgeKeys.area(requireSkill(skill))])];
+  const { hits } = await findText(store, { areas, question: query, limit: candidatesMax });
+  const candidates: RecalledNote[] = [];
+  let { nowMs } = await store.read({ start: "", end: "" });
+  for (let i = 0; i < hits.length; i += batch) {
+    const some = hits.slice(i, i + batch);
+    const snapshot = await store.read(some.map(({ key }) => keyRange(key)));
+    nowMs = snapshot.nowMs;
+    for (const entry of snapshot.entries) {
+      const note = toNote(entry);
+      // Somebody may have withdrawn it since the search.
+      if (!isRecallable(note)) continue;
+      const hit = some.find(({ key }) => key === entry.key) as Ranked;
+      candidates.push({
+        ...note,
+        tokens: estimateTokens(note.content),
+        score: hit.score * trustWeights[note.trust],
+        why: matchedWords(query, hit.matched),
+        revision: entry.revision,
+      });
+    }
+  }
+  const notes: RecalledNote[] = [];
+  let totalTokens = 0;
+  for (const note of candidates.sort((a, b) => b.score - a.score)) {
+    if (notes.length === limit) break;
+    if (totalTokens + note.tokens > maxTokens) continue;
+    notes.push(note);
+    totalTokens += note.tokens;
+  }
+  return { notes, totalTokens, nowMs };
+}
+
+/** Terms are stems and pieces; people asked in words. */
+function matchedWords(query: string, matched: readonly string[]): readonly string[] {
+  const words = new Map<string, string>();
+  for (const [word] of query.matchAll(/[\p{L}\p{N}\p{M}_'’]+/gu)) for (const { term } of tokens(word)) if (!words.has(term)) words.set(term, word.toLowerCase());
+  return [...new Set(matched.map((term) => words.get(term) ?? term))];
+}

@@ -1,0 +1,37 @@
+import { HoldfastError, invalidInput } from "../kernel/errors.ts";
+
+/** Reads the fields of a record that came from outside (a caller, a mirror file): each refusal names the field and what is allowed. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function requireFields(value: unknown, field: string, allowed: readonly string[]): Fields {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalidInput(field, "must be an object");
+  const unknown = Object.keys(value).find((name) => !allowed.includes(name));
+  if (unknown !== undefined) throw invalidInput(`${field}.${unknown.slice(0, 64)}`, `unknown; allowed: ${allowed.join(", ")}`);
+  return value as Fields;
+}
+
+/** Well-formed text: a lone surrogate could not be written to a file and read back. */
+export function requireText(value: unknown, field: string, bytesMax: number): string {
+  if (typeof value !== "string" || value.trim() === "") throw invalidInput(field, "must be a non-empty string");
+  if (!value.isWellFormed()) throw invalidInput(field, "must be well-formed Unicode (it contains a lone surrogate)");
+  // Three bytes per UTF-16 unit at most: short texts need no counting.
+  if (value.length * 3 > bytesMax && Buffer.byteLength(value) > bytesMax)
+    throw new HoldfastError("limit_exceeded", `${field}: may have ${bytesMax} bytes in UTF-8; this one has ${Buffer.byteLength(value)}`, { details: { field } });
+  return value;
+}
+
+export const readText = (value: unknown, field: string, bytesMax: number): string | undefined => (value === undefined ? undefined : requireText(value, field, bytesMax));
+
+export function requireOneOf<Word extends string>(value: unknown, field: string, words: readonly Word[]): Word {
+  const found = words.find((word) => word === value);
+  if (found === undefined) throw invalidInput(field, `must be one of ${words.map((word) => JSON.stringify(word)).join(", ")}`);
+  return found;
+}
+
+/** Absent is an empty list. */
+export function requireList<Item>(value: unknown, field: string, countMax: number, item: (value: unknown, field: string) => Item): readonly Item[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw invalidInput(field, "must be a list");
+  if (value.length > countMax) throw new HoldfastError("limit_exceeded", `${field}: may have ${countMax} items; this one has ${value.length}`, { details: { field } });
+  return value.map((each, i) => item(each, `${field}[${i}]`));
+}

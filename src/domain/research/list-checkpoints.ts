@@ -1,0 +1,96 @@
+import { findText } from "../../search/find-text.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Store } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { researchKeys } from "../keyspace.ts";
+import type { ResearchContent } from "./checkpoint.ts";
+
+/** What a list shows of a checkpoint. */
+export interface CheckpointSummary {
+  readonly id: string;
+  /** Cut at `thesisShownCharacters`. */
+  readonly thesis: string;
+  readonly confidence: number;
+  readonly trigger: string;
+  readonly savedAtMs: number;
+  readonly skill?: string;
+  readonly workspace?: string;
+}
+
+export interface ListQuery {
+  readonly skill?: string;
+  readonly workspace?: string;
+  /** Best matches first instead of newest first. */
+  readonly query?: string;
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly after?: string;
+}
+
+export interface CheckpointPage {
+  readonly checkpoints: readonly CheckpointSummary[];
+  readonly next?: string;
+}
+
+const thesisShownCharacters = 80;
+/** Entries looked at for one page; beyond it the page ends early and its cursor goes on. */
+const lookedAtMax = 5_000;
+const batch = 200;
+
+export const summaryOf = (id: string, { thesis, confidence, trigger, skill, workspace }: ResearchContent, savedAtMs: number): CheckpointSummary => ({
+  id,
+  thesis: shortened(thesis),
+  confidence,
+  trigger,
+  savedAtMs,
+  ...(skill === undefined ? {} : { skill }),
+  ...(workspace === undefined ? {} : { workspace }),
+});
+
+/** Characters as code points, so that no character is cut in two; the ellipsis is the last of them. */
+function shortened(text: string): string {
+  const characters = [...text];
+  return characters.length <= thesisShownCharacters ? text : `${characters.slice(0, thesisShownCharacters - 1).join("")}…`;
+}
+
+export const listCheckpoints = ({ store }: Pick<Scope, "store">, query: ListQuery): Promise<CheckpointPage> =>
+  query.query === undefined ? newestFirst(store, query) : bestFirst(store, query, query.query);
+
+async function newestFirst(store: Store, { skill, workspace, limit, after }: ListQuery): Promise<CheckpointPage> {
+  const listing = skill !== undefined ? researchKeys.listBy(["skill", skill]) : workspace !== undefined ? researchKeys.listBy(["workspace", workspace]) : researchKeys.list;
+  const found: CheckpointSummary[] = [];
+  let end = after === undefined ? listing.end : `${listing.start}${after}`;
+  for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += batch) {
+    const page = await store.read({ start: listing.start, end }, { limit: batch, reverse: true });
+    for (const { key, value } of page.entries) {
+      const summary = value as unknown as CheckpointSummary;
+      // The position of the last one shown, not of the first one left out: what is saved meanwhile moves nothing.
+      if (found.length === limit) return { checkpoints: found, next: end?.slice(listing.start.length) };
+      if (workspace === undefined || summary.workspace === workspace) found.push(summary);
+      end = key;
+    }
+    if (!page.more) return { checkpoints: found };
+  }
+  return { checkpoints: found, next: end?.slice(listing.start.length) };
+}
+
+/** A position is a place in the ranking. */
+async function bestFirst(store: Store, { skill, workspace, limit, after }: ListQuery, question: string): Promise<CheckpointPage> {
+  const { hits } = await findText(store, { areas: [researchKeys.area], question, limit: lookedAtMax });
+  const found: CheckpointSummary[] = [];
+  let position = after === undefined ? 0 : Number(after);
+  while (position < hits.length) {
+    const some = hits.slice(position, position + batch);
+    const { entries } = await store.read(some.map(({ key }) => keyRange(key)));
+    for (const { key } of some) {
+      if (found.length === limit) return { checkpoints: found, next: String(position) };
+      position += 1;
+      const entry = entries.find((candidate) => candidate.key === key);
+      if (entry === undefined) continue;
+      const content = entry.value as unknown as ResearchContent & { readonly savedAtMs: number };
+      const summary = summaryOf(researchKeys.idOf(key), content, content.savedAtMs);
+      if ((skill === undefined || summary.skill === skill) && (workspace === undefined || summary.workspace === workspace)) found.push(summary);
+    }
+  }
+  return { checkpoints: found };
+}

@@ -1,0 +1,102 @@
+import * as z from "zod";
+import { saveNote } from "../domain/knowledge/knowledge.ts";
+import { statuses, trustLevels } from "../domain/knowledge/note.ts";
+import { notesContext } from "../domain/knowledge/notes-context.ts";
+import { recallNotes } from "../domain/knowledge/recall.ts";
+import { mirrorNote } from "../domain/mirror/mirror.ts";
+import { estimateTokens } from "../kernel/tokens.ts";
+import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
+import { defineTool } from "./tool.ts";
+
+const items = { default: 3, max: 20 } as const;
+const budget = { default: 2_000, max: 20_000 } as const;
+
+export const saveKnowledge = defineTool({
+  name: "save_knowledge",
+  title: "Save a note",
+  description:
+    "Keep a fact as a Markdown note; the same id replaces it (history keeps both). keywords: more words to find it by. With skill, for that skill only. supersedes: a note's id, deprecated in the same step. Only active notes are recalled; trust quarantined never. Then: recall_knowledge.",
+  toolset: "knowledge",
+  effect: "write-idempotent",
+  input: z.strictObject({
+    id: text,
+    content: text,
+    keywords: z.array(text).optional(),
+    skill: text.optional(),
+    source: text.optional(),
+    status: z.enum(statuses).optional(),
+    supersedes: text.optional(),
+    trust: z.enum(trustLevels).optional(),
+  }),
+  output: z.strictObject({
+    id: z.string(),
+    scope: z.string(),
+    tokens: z.int(),
+    version: z.int(),
+    path: z.string().nullable(),
+    warning,
+  }),
+  positional: ["id", "content"],
+  cli: { command: ["knowledge", "save"] },
+  async handle(context, args) {
+    const { name, version, superseded } = await saveNote(context, args);
+    const mirrored = await mirrorNote(context, context.server.mirror, name);
+    if (superseded !== undefined) await mirrorNote(context, context.server.mirror, superseded);
+    const scope = args.skill === undefined ? "global" : `skill:${args.skill}`;
+    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored };
+  },
+});
+
+export const recallKnowledge = defineTool({
+  name: "recall_knowledge",
+  title: "Recall notes",
+  description: `Notes that answer a question best, global and of the skill; empty list when none is relevant. limit: default ${items.default}; max_tokens: default ${budget.default}, a note too large is skipped. formatted_context marks them as evidence, not instructions.`,
+  toolset: "knowledge",
+  effect: "read",
+  input: z.strictObject({ query, skill: text.optional(), limit: pageLimit(items.max).optional(), max_tokens: pageLimit(budget.max).optional() }),
+  output: z.strictObject({
+    items: z.array(
+      z.strictObject({
+        id: z.string(),
+        scope: z.string(),
+        content: z.string(),
+        source: z.string().nullable(),
+        tokens: z.int(),
+        score: z.number(),
+        why: z.array(z.string()),
+        saved: isoTime,
+        author: z.string(),
+        trust: z.string(),
+        version: z.int(),
+        revision: z.int(),
+      }),
+    ),
+    total_tokens: z.int(),
+    formatted_context: z.string(),
+  }),
+  positional: ["query"],
+  cli: { command: ["knowledge", "recall"] },
+  async handle(context, args) {
+    const recall = await recallNotes(context, { query: args.query, skill: args.skill, limit: args.limit ?? items.default, maxTokens: args.max_tokens ?? budget.default });
+    return {
+      items: recall.notes.map((note) => ({
+        id: note.id,
+        scope: note.skill === undefined ? "global" : `skill:${note.skill}`,
+        content: note.content,
+        source: note.source ?? null,
+        tokens: note.tokens,
+        score: Math.round(note.score * 1000) / 1000,
+        why: note.why,
+        saved: new Date(note.savedAtMs).toISOString(),
+        author: note.writer,
+        trust: note.trust,
+        version: note.version,
+        revision: note.revision,
+      })),
+      total_tokens: recall.totalTokens,
+      formatted_context: notesContext(recall),
+    };
+  },
+});
+
+export const knowledgeTools = [saveKnowledge, recallKnowledge];

@@ -1,0 +1,19 @@
+import { Document, parseDocument } from "yaml";
+import { invalidInput } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/json.ts";
+
+/** Plain YAML 1.2 in a form that git and people like: keys in the order given, long texts as blocks, no folding, no anchors. */
+export const toYaml = (value: { readonly [field: string]: Json }): string =>
+  new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false }).toString({ lineWidth: 0, doubleQuotedAsJSON: true });
+
+/** Data only: no tags of anybody's own, no aliases, no key twice, nothing but one document. */
+export function fromYaml(text: string): unknown {
+  const document = parseDocument(text, { version: "1.2", schema: "core", merge: false, uniqueKeys: true, strict: true, prettyErrors: false, logLevel: "error" });
+  const problem = document.errors[0] ?? document.warnings[0];
+  if (problem !== undefined) throw invalidInput("file", `must be plain YAML: ${problem.code} at character ${problem.pos[0]}`);
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (cause) {
+    throw Object.assign(invalidInput("file", "must be plain YAML without aliases"), { cause });
+  }
+}
