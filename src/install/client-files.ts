@@ -1,0 +1,128 @@
+import { constants } from "node:fs";
+import { chown, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { randomHex } from "../kernel/ids.ts";
+import { unusable } from "./edit.ts";
+
+const fileBytesMax = 16 * 1024 * 1024;
+
+/** A client's file as it is on disk; a link was followed, and leads nowhere we may not write. */
+export interface ClientFile {
+  /** Where the bytes are. */
+  readonly realPath: string;
+  /** Undefined when there is no such file. */
+  readonly text: string | undefined;
+  readonly mode: number | undefined;
+}
+
+/** Reads a file below one of the roots. A link inside them is followed (people keep their settings in a repository); one that leads out is refused. */
+export async function readClientFile(path: string, roots: readonly string[]): Promise<ClientFile> {
+  const realPath = await confined(path, roots);
+  const facts = await stat(realPath).catch(ignoreMissing);
+  if (facts === undefined) return { realPath, text: undefined, mode: undefined };
+  if (!facts.isFile()) throw unusable(path, "is not a file");
+  if (facts.size > fileBytesMax) throw unusable(path, `is larger than ${fileBytesMax} bytes`);
+  const bytes = await readFile(realPath);
+  try {
+    // The mark at the start is kept: it is part of what the user has.
+    return { realPath, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), mode: facts.mode & 0o7777 };
+  } catch {
+    throw unusable(path, "is not UTF-8 text");
+  }
+}
+
+async function confined(path: string, roots: readonly string[]): Promise<string> {
+  const entry = await lstat(path).catch(ignoreMissing);
+  const real = entry === undefined ? join(await realFolder(dirname(resolve(path))), basename(path)) : await realpath(path).catch(() => undefined);
+  if (real === undefined) throw unusable(path, "is a link that leads nowhere");
+  const allowed = await Promise.all(roots.map((root) => realFolder(resolve(root))));
+  if (!allowed.some((root) => real.startsWith(root.endsWith(sep) ? root : root + sep)))
+    throw unusable(path, "leads out of the folder it belongs to", "Replace the link by a file, or change the file it leads to by hand.");
+  return real;
+}
+
+/** The real path of a folder, also of one that is yet to be made. */
+async function realFolder(folder: string): Promise<string> {
+  const real = await realpath(folder).catch(ignoreMissing);
+  if (real !== undefined) return real;
+  // A link that leads nowhere is there, and yet has no real path.
+  if ((await lstat(folder).catch(ignoreMissing)) !== undefined) throw unusable(folder, "is a link that leads nowhere");
+  const parent = dirname(folder);
+  return parent === folder ? folder : join(await realFolder(parent), basename(folder));
+}
+
+export interface WriteOptions {
+  /** The mode to give; for a new file the scope decides. */
+  readonly mode: number;
+  readonly folderMode: number;
+}
+
+/** Puts a whole new file in the place of the old one, so that nobody ever reads half of it. Gives the folders it had to make, outermost first. */
+export async function replaceFile(realPath: string, text: string, { mode, folderMode }: WriteOptions): Promise<string[]> {
+  const made = await makeFolders(dirname(realPath), folderMode);
+  const old = await stat(realPath).catch(ignoreMissing);
+  const temporary = `${realPath}.${randomHex(12)}.tmp`;
+  try {
+    await writeNew(temporary, text, mode);
+    // Run by the administrator, the file stays its owner's.
+    if (old !== undefined) await chown(temporary, old.uid, old.gid).catch(() => {});
+    await rename(temporary, realPath);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return made;
+}
+
+async function writeNew(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode);
+  try {
+    await file.writeFile(text);
+    await file.chmod(mode);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function makeFolders(folder: string, mode: number): Promise<string[]> {
+  const missing: string[] = [];
+  for (let at = folder; (await lstat(at).catch(ignoreMissing)) === undefined; at = dirname(at)) missing.unshift(at);
+  for (const path of missing) await mkdir(path, { mode });
+  return missing;
+}
+
+/** Removes folders that are empty, innermost first. */
+export async function removeEmptyFolders(folders: readonly string[]): Promise<void> {
+  for (const folder of [...folders].sort((a, b) => b.length - a.length)) await rmdir(folder).catch(() => {});
+}
+
+const backupMark = ".holdfast-backup-";
+
+/** Keeps a copy beside the file; `stamp` is a time that sorts. Gives its path. */
+export async function backUp({ realPath, text, mode }: ClientFile, stamp: string): Promise<string> {
+  for (let copy = 1; ; copy += 1) {
+    const path = `${realPath}${backupMark}${stamp}${copy === 1 ? "" : `-${copy}`}`;
+    try {
+      await writeNew(path, text ?? "", mode ?? 0o600);
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || copy > 99) throw error;
+    }
+  }
+}
+
+/** The copies that installations left beside a file, oldest first. */
+export async function findBackups(realPath: string): Promise<string[]> {
+  const names = await readdir(dirname(realPath)).catch(() => []);
+  const start = basename(realPath) + backupMark;
+  return names
+    .filter((name) => name.startsWith(start) && /^\d{8}T\d{6}Z(-\d+)?$/.test(name.slice(start.length)))
+    .sort((a, b) => (a.length === b.length ? (a < b ? -1 : 1) : a.length - b.length))
+    .map((name) => join(dirname(realPath), name));
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+  return undefined;
+}

@@ -1,0 +1,189 @@
+import { join } from "node:path";
+import { instructions, skillFile, skills } from "./agent-texts.ts";
+import type { Edit } from "./edit.ts";
+import { claudeHooks } from "./edit-hooks.ts";
+import { jsonEntry } from "./edit-json.ts";
+import { markedBlock, ownFile, withOwnership } from "./edit-text.ts";
+import { tomlTable } from "./edit-toml.ts";
+import { yamlEntry } from "./edit-yaml.ts";
+import type { Places, Scope } from "./places.ts";
+import { applicationFolder, configFolder } from "./places.ts";
+import type { Launch } from "./server-launch.ts";
+
+export const serverName = "holdfast";
+
+/** How the client reaches the server. */
+export type Reach = { readonly kind: "stdio"; readonly launch: Launch } | { readonly kind: "http"; readonly url: string };
+
+export interface Client {
+  /** For people. */
+  readonly title: string;
+  /** Where the list of servers may be, by scope: the first file that is there counts, else the first whose folder is, else the first. */
+  readonly files: Partial<Record<Scope, (places: Places) => readonly string[]>>;
+  /** The entry's place in that file. */
+  readonly server: (path: string, reach: Reach) => Edit;
+  /** Without it the client's file has no way to name a server by its address. */
+  readonly takesHttp: boolean;
+  /** Skills, hooks, instructions: what goes beside the server. */
+  readonly beside: Partial<Record<Scope, (places: Places, hookCommand: ((hook: string) => string) | undefined) => readonly Edit[]>>;
+  /** What the user does next. */
+  readonly next: string;
+}
+
+const what = "MCP server";
+const json =
+  (keys: readonly string[], shape: (reach: Reach) => Readonly<Record<string, unknown>>) =>
+  (path: string, reach: Reach): Edit =>
+    jsonEntry(path, what, [...keys, serverName], shape(reach));
+
+const plainStdio = ({ command, args }: Launch) => ({ command, args });
+const codeUserFolder = (places: Places): string => join(applicationFolder(places), "Code", "User");
+const claudeFolder = ({ claudeFolder: moved, home }: Places): string => moved ?? join(home, ".claude");
+const codexFolder = ({ codexFolder: moved, home }: Places): string => moved ?? join(home, ".codex");
+
+const note = (path: string): Edit => markedBlock(path, "instructions", instructions);
+const rule = (path: string, frontMatter = ""): Edit => ownFile(path, "instructions", withOwnership(`${frontMatter}${instructions}`));
+const agentsFile = ({ project }: Places): readonly Edit[] => [note(join(project, "AGENTS.md"))];
+
+const claudeBeside = (folder: string, hookCommand: ((hook: string) => string) | undefined): readonly Edit[] => [
+  ...(hookCommand === undefined ? [] : [claudeHooks(join(folder, "settings.json"), hookCommand)]),
+  // Under names of their own: a user may have a skill called checkpoint.
+  ...skills.map((skill) => ownFile(join(folder, "skills", `${serverName}-${skill.name}`, "SKILL.md"), `skill ${skill.name}`, withOwnership(skillFile(skill, `${serverName}-`)))),
+];
+
+/** Every client: where its files are and how it writes a server. docs/clients.md says the same in words. */
+export const clients = {
+  "claude-code": {
+    title: "Claude Code",
+    files: {
+      user: ({ claudeFolder: moved, home }) => [join(moved ?? home, ".claude.json")],
+      project: ({ project }) => [join(project, ".mcp.json")],
+    },
+    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url })),
+    takesHttp: true,
+    beside: {
+      user: (places, hookCommand) => claudeBeside(claudeFolder(places), hookCommand),
+      project: ({ project }, hookCommand) => claudeBeside(join(project, ".claude"), hookCommand),
+    },
+    next: "Start a new Claude Code session; /mcp shows the server. A project's server asks for approval once.",
+  },
+  "claude-desktop": {
+    title: "Claude Desktop",
+    files: { user: (places) => [join(applicationFolder(places), "Claude", "claude_desktop_config.json")] },
+    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url })),
+    takesHttp: false,
+    beside: {},
+    next: "Quit Claude Desktop and start it again.",
+  },
+  cursor: {
+    title: "Cursor",
+    files: { user: ({ home }) => [join(home, ".cursor", "mcp.json")], project: ({ project }) => [join(project, ".cursor", "mcp.json")] },
+    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url })),
+    takesHttp: true,
+    beside: {
+      project: ({ project }) => [rule(join(project, ".cursor", "rules", "holdfast.mdc"), "---\ndescription: Memory and coordination with Holdfast\nalwaysApply: true\n---\n\n")],
+    },
+    next: "Switch the server on in Cursor's settings, under MCP.",
+  },
+  vscode: {
+    title: "VS Code",
+    files: { user: (places) => [join(codeUserFolder(places), "mcp.json")], project: ({ project }) => [join(project, ".vscode", "mcp.json")] },
+    server: json(["servers"], (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url })),
+    takesHttp: true,
+    beside: {
+      user: (places) => [rule(join(codeUserFolder(places), "prompts", "holdfast.instructions.md"), '---\napplyTo: "**"\n---\n\n')],
+      project: ({ project }) => [rule(join(project, ".github", "instructions", "holdfast.instructions.md"), '---\napplyTo: "**"\n---\n\n')],
+    },
+    next: "Run “MCP: List Servers” and start holdfast.",
+  },
+  windsurf: {
+    title: "Windsurf",
+    files: { user: ({ home }) => [join(home, ".codeium", "windsurf", "mcp_config.json")] },
+    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { serverUrl: reach.url })),
+    takesHttp: true,
+    beside: { user: ({ home }) => [note(join(home, ".codeium", "windsurf", "memories", "global_rules.md"))] },
+    next: "Refresh the MCP servers in Cascade's settings.",
+  },
+  codex: {
+    title: "Codex",
+    files: { user: (places) => [join(codexFolder(places), "config.toml")], project: ({ project }) => [join(project, ".codex", "config.toml")] },
+    server: (path, reach) =>
+      tomlTable(path, what, ["mcp_servers", serverName], reach.kind === "stdio" ? { command: reach.launch.command, args: reach.launch.args } : { url: reach.url }),
+    takesHttp: true,
+    beside: { user: (places) => [note(join(codexFolder(places), "AGENTS.md"))], project: agentsFile },
+    next: "Start Codex again. It reads a project's configuration only where the project is trusted.",
+  },
+  gemini: {
+    title: "Gemini CLI",
+    files: { user: ({ home }) => [join(home, ".gemini", "settings.json")], project: ({ project }) => [join(project, ".gemini", "settings.json")] },
+    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url })),
+    takesHttp: true,
+    beside: { user: ({ home }) => [note(join(home, ".gemini", "GEMINI.md"))], project: ({ project }) => [note(join(project, "GEMINI.md"))] },
+    next: "Start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only.",
+  },
+  opencode: {
+    title: "opencode",
+    files: {
+      user: (places) => ["opencode.json", "opencode.jsonc"].map((name) => join(configFolder(places), "opencode", name)),
+      project: ({ project }) => ["opencode.json", "opencode.jsonc"].map((name) => join(project, name)),
+    },
+    server: json(["mcp"], (reach) =>
+      reach.kind === "stdio" ? { type: "local", command: [reach.launch.command, ...reach.launch.args], enabled: true } : { type: "remote", url: reach.url, enabled: true },
+    ),
+    takesHttp: true,
+    beside: { user: (places) => [note(join(configFolder(places), "opencode", "AGENTS.md"))], project: agentsFile },
+    next: "Start opencode again.",
+  },
+  continue: {
+    title: "Continue",
+    files: { user: ({ home }) => [join(home, ".continue", "config.yaml")], project: ({ project }) => [join(project, ".continue", "mcpServers", "holdfast.yaml")] },
+    server: (path, reach) =>
+      yamlEntry(
+        path,
+        what,
+        { key: "mcpServers", name: serverName, holds: "list", preamble: { name: path.endsWith("config.yaml") ? "Local Config" : "Holdfast", version: "1.0.0", schema: "v1" } },
+        reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamable-http", url: reach.url },
+      ),
+    takesHttp: true,
+    beside: {
+      user: ({ home }) => [rule(join(home, ".continue", "rules", "holdfast.md"))],
+      project: ({ project }) => [rule(join(project, ".continue", "rules", "holdfast.md"))],
+    },
+    next: "Reload Continue's configuration; MCP tools work in agent mode.",
+  },
+  zed: {
+    title: "Zed",
+    files: {
+      user: (places) => [join(places.platform === "win32" ? applicationFolder(places) : configFolder(places), places.platform === "win32" ? "Zed" : "zed", "settings.json")],
+      project: ({ project }) => [join(project, ".zed", "settings.json")],
+    },
+    server: json(["context_servers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url })),
+    takesHttp: true,
+    beside: { project: agentsFile },
+    next: "Zed reads the change at once; the Agent Panel's settings show the server.",
+  },
+  cline: {
+    title: "Cline",
+    files: {
+      user: (places) => [
+        join(codeUserFolder(places), "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
+        join(places.home, ".cline", "data", "settings", "cline_mcp_settings.json"),
+      ],
+    },
+    server: json(["mcpServers"], (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamableHttp", url: reach.url }), disabled: false })),
+    takesHttp: true,
+    beside: { user: ({ home }) => [rule(join(home, "Documents", "Cline", "Rules", "holdfast.md"))] },
+    next: "The MCP Servers view in Cline shows the server.",
+  },
+  hermes: {
+    title: "Hermes",
+    files: { user: ({ hermesFolder, home }) => [join(hermesFolder ?? join(home, ".hermes"), "config.yaml")] },
+    server: (path, reach) => yamlEntry(path, what, { key: "mcp_servers", name: serverName, holds: "map" }, reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
+    takesHttp: true,
+    beside: {},
+    next: "Start Hermes again.",
+  },
+} as const satisfies Record<string, Client>;
+
+export type ClientName = keyof typeof clients;
+export const clientNames = Object.keys(clients) as readonly ClientName[];

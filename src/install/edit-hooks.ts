@@ -1,0 +1,66 @@
+import type { Edit } from "./edit.ts";
+import { isRecord, openJson } from "./edit-json.ts";
+
+/** The two events Claude Code runs a command of ours for. More of them cost every user on every prompt. */
+const hookEvents = { SessionStart: { command: "session-start", matcher: "startup|resume|clear|compact" }, PreCompact: { command: "pre-compact" } } as const;
+
+/** Claude Code gives up after this long; the hook itself ends far sooner. */
+const timeoutSeconds = 5;
+
+/** The hooks part of Claude Code's settings, for a way to write the command of each. */
+export const hookGroups = (commandOf: (hook: string) => string): Readonly<Record<string, Readonly<Record<string, unknown>>>> =>
+  Object.fromEntries(
+    Object.entries(hookEvents).map(([event, { command, ...matcher }]) => [
+      event,
+      { ...matcher, hooks: [{ type: "command", command: commandOf(command), timeout: timeoutSeconds }] },
+    ]),
+  );
+
+export function claudeHooks(path: string, commandOf: (hook: string) => string): Edit {
+  return {
+    path,
+    what: "hooks",
+    add(text) {
+      const file = openJson(path, text);
+      for (const [event, group] of Object.entries(hookGroups(commandOf))) {
+        const [hook] = group.hooks as readonly unknown[];
+        const [mine] = ownHooks(file.at(["hooks", event]));
+        if (mine === undefined) file.append(["hooks", event], group);
+        else file.set(["hooks", event, mine.group, "hooks", mine.hook], hook);
+      }
+      return file.text();
+    },
+    remove(text, before) {
+      const file = openJson(path, text);
+      let found = false;
+      for (const event of Object.keys(hookEvents)) {
+        // From the last to the first, so that the places of the others stay true.
+        for (const { group, hook, alone } of ownHooks(file.at(["hooks", event])).reverse()) {
+          file.delete(alone ? ["hooks", event, group] : ["hooks", event, group, "hooks", hook]);
+          found = true;
+        }
+        file.prune(["hooks", event], before);
+      }
+      return found ? file.textOrNothing(before) : text;
+    },
+  };
+}
+
+interface Place {
+  readonly group: number;
+  readonly hook: number;
+  /** Nothing else is in its group. */
+  readonly alone: boolean;
+}
+
+function ownHooks(groups: unknown): Place[] {
+  if (!Array.isArray(groups)) return [];
+  return groups.flatMap((group, groupIndex) => {
+    const hooks = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];
+    return hooks.flatMap((hook, index) => (isOwnHook(hook) ? [{ group: groupIndex, hook: index, alone: hooks.length === 1 }] : []));
+  });
+}
+
+/** However it is started, our command line says so. */
+const isOwnHook = (hook: unknown): boolean =>
+  isRecord(hook) && typeof hook.command === "string" && /(holdfast|[\\/]main\.js)["']? hook (session-start|pre-compact)\b/.test(hook.command);

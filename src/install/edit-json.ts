@@ -1,0 +1,178 @@
+import type { ModificationOptions, ParseError } from "jsonc-parser";
+import { applyEdits, createScanner, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } from "jsonc-parser";
+import { canonicalJson } from "../kernel/json.ts";
+import type { Edit } from "./edit.ts";
+import { byteOrderMark, lineEndOf, lineOf, unusable } from "./edit.ts";
+
+type JsonRecord = Record<string, unknown>;
+type JsonPath = readonly (string | number)[];
+
+/** Members that say how a server is reached: they go when the way changes, whatever else the user added to the entry stays. */
+const transportMembers = new Set(["type", "command", "args", "url", "httpUrl", "serverUrl", "source", "transport"]);
+
+export const withOwnMembers = (existing: unknown, entry: Readonly<JsonRecord>): JsonRecord => {
+  const kept = isRecord(existing) ? Object.entries(existing).filter(([name]) => !transportMembers.has(name) && !Object.hasOwn(entry, name)) : [];
+  return { ...entry, ...Object.fromEntries(kept) };
+};
+
+export const isRecord = (value: unknown): value is JsonRecord => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** One named entry in a JSON file that may have comments. Only its own characters change. */
+export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>): Edit {
+  return {
+    path,
+    what,
+    add(text) {
+      const file = openJson(path, text);
+      const existing = file.at(keys);
+      return file.set(keys, withOwnMembers(existing, entry)).text();
+    },
+    remove(text, before) {
+      const file = openJson(path, text);
+      if (file.at(keys) === undefined) return text;
+      file.delete(keys);
+      return file.prune(keys.slice(0, -1), before).textOrNothing(before);
+    },
+  };
+}
+
+/** A JSON file under change: every step is checked against what it should have done to the data. */
+export function openJson(path: string, original: string | undefined) {
+  const mark = original?.startsWith(byteOrderMark) ? byteOrderMark : "";
+  let text = (original ?? "").slice(mark.length);
+  let data = readJson(path, text);
+  const options = formatOf(text);
+  // An empty file has no object to put anything into.
+  if (text.trim() === "") text = `{}${text === "" ? options.formattingOptions?.eol : text}`;
+
+  function change(keys: JsonPath, changed: string, expected: (data: JsonRecord) => void): void {
+    const next = structuredClone(data);
+    expected(next);
+    // A name that stands twice in one object, for example: the client and the editor would each take another one.
+    if (canonicalJson(readJson(path, changed)) !== canonicalJson(next))
+      throw unusable(path, `${keys[0]} cannot be changed without touching something else`, "Look for a name that stands there twice.");
+    text = changed;
+    data = next;
+  }
+  const insert = (keys: JsonPath, value: unknown, isArrayInsertion: boolean): string => applyEdits(text, modify(text, [...keys], value, { ...options, isArrayInsertion }));
+
+  const file = {
+    at: (keys: JsonPath): unknown => valueAt(data, keys),
+    set(keys: JsonPath, value: unknown) {
+      requireObjects(path, data, keys);
+      if (canonicalJson(file.at(keys)) !== canonicalJson(value)) change(keys, insert(keys, value, false), (next) => setAt(next, keys, value));
+      return file;
+    },
+    /** Adds to the end of a list, which is made when it is missing. */
+    append(keys: JsonPath, value: unknown) {
+      requireObjects(path, data, keys);
+      const list = file.at(keys);
+      if (list === undefined) return file.set(keys, [value]);
+      if (!Array.isArray(list)) throw unusable(path, `${keys.join(".")} is not a list`);
+      change(keys, insert([...keys, list.length], value, true), (next) => (valueAt(next, keys) as unknown[]).push(value));
+      return file;
+    },
+    delete(keys: JsonPath) {
+      change(keys, withoutNode(text, keys), (next) => deleteAt(next, keys));
+      return file;
+    },
+    /** Takes away what was left empty, from the inside out, unless it stood there before. */
+    prune(keys: JsonPath, before: string | undefined) {
+      const earlier = before === undefined ? {} : readJson(path, before.replace(byteOrderMark, ""));
+      for (let depth = keys.length; depth > 0; depth -= 1) {
+        const inner = keys.slice(0, depth);
+        const value = file.at(inner);
+        const empty = Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;
+        if (!empty || valueAt(earlier, inner) !== undefined) break;
+        file.delete(inner);
+      }
+      return file;
+    },
+    text: (): string => mark + text,
+    /** Nothing when the file holds nothing and was not there before. */
+    textOrNothing: (before: string | undefined): string | undefined => (before === undefined && /^\s*\{\s*\}\s*$/.test(text) ? undefined : mark + text),
+  };
+  return file;
+}
+
+function readJson(path: string, text: string): JsonRecord {
+  if (text.trim() === "") return {};
+  const errors: ParseError[] = [];
+  const data: unknown = parse(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first !== undefined) {
+    const line = lineOf(text, first.offset);
+    const column = first.offset - text.lastIndexOf("\n", first.offset - 1);
+    throw unusable(`${path}:${line}:${column}`, `not valid JSON (${wordsOf(printParseErrorCode(first.error))})`, "Correct the file, or move it away, and run this again.");
+  }
+  if (!isRecord(data)) throw unusable(path, "does not hold a JSON object");
+  return data;
+}
+
+/** `PropertyNameExpected` as words. */
+const wordsOf = (code: string): string => code.replaceAll(/(?<=[a-z])([A-Z])/g, " $1").toLowerCase();
+
+function formatOf(text: string): ModificationOptions {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
+  return { formattingOptions: { insertSpaces: !indent.startsWith("\t"), tabSize: indent.startsWith("\t") ? 1 : indent.length, eol: lineEndOf(text) } };
+}
+
+/** The text without one member or item: its comma and its line go with it, comments of its neighbours do not. */
+function withoutNode(text: string, keys: JsonPath): string {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const value = root === undefined ? undefined : findNodeAtLocation(root, [...keys]);
+  const node = value?.parent?.type === "property" ? value.parent : value;
+  const siblings = node?.parent?.children ?? [];
+  if (node === undefined) return text;
+  const end = node.offset + node.length;
+  const before = siblings[siblings.indexOf(node) - 1];
+  const comma = commaAfter(text, end);
+  if (comma !== undefined) return withoutSpan(text, node.offset, comma + 1);
+  const rest = withoutSpan(text, node.offset, end);
+  // The last one has no comma of its own: the one that parted it from its neighbour goes.
+  const parting = before === undefined ? undefined : commaAfter(text, before.offset + before.length);
+  return parting === undefined ? rest : rest.slice(0, parting) + rest.slice(parting + 1);
+}
+
+function commaAfter(text: string, offset: number): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(offset);
+  scanner.scan();
+  return text[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : undefined;
+}
+
+/** A line that is left empty goes as a whole. */
+function withoutSpan(text: string, start: number, end: number): string {
+  const head = text.slice(0, start);
+  const tail = text.slice(end);
+  const indent = /(?:^|\n)([ \t]*)$/.exec(head)?.[1];
+  const lineRest = /^[ \t]*(?:\r?\n|$)/.exec(tail)?.[0];
+  return indent !== undefined && lineRest !== undefined ? head.slice(0, head.length - indent.length) + tail.slice(lineRest.length) : head + tail;
+}
+
+function requireObjects(path: string, data: JsonRecord, keys: JsonPath): void {
+  for (let depth = 1; depth < keys.length; depth += 1) {
+    const value = valueAt(data, keys.slice(0, depth));
+    if (value !== undefined && typeof keys[depth] === "string" && !isRecord(value)) throw unusable(path, `${keys.slice(0, depth).join(".")} is not an object`);
+  }
+}
+
+const valueAt = (data: unknown, keys: JsonPath): unknown =>
+  keys.reduce<unknown>((value, key) => (typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as JsonRecord)[key] : undefined), data);
+
+function setAt(data: JsonRecord, keys: JsonPath, value: unknown): void {
+  const [last] = keys.slice(-1) as [string];
+  let inner: JsonRecord = data;
+  for (const key of keys.slice(0, -1)) {
+    inner[key] ??= {};
+    inner = inner[key] as JsonRecord;
+  }
+  inner[last] = value;
+}
+
+function deleteAt(data: JsonRecord, keys: JsonPath): void {
+  const parent = valueAt(data, keys.slice(0, -1));
+  const [last] = keys.slice(-1) as [string | number];
+  if (Array.isArray(parent)) parent.splice(last as number, 1);
+  else delete (parent as JsonRecord)[last];
+}

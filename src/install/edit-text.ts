@@ -1,0 +1,62 @@
+import type { Edit } from "./edit.ts";
+import { lineEndOf, unusable } from "./edit.ts";
+
+const begin = "<!-- holdfast:begin -->";
+const end = "<!-- holdfast:end -->";
+
+/** A block between two marks in a file that is the user's, such as AGENTS.md. */
+export function markedBlock(path: string, what: string, content: string): Edit {
+  return {
+    path,
+    what,
+    add(text = "") {
+      const eol = lineEndOf(text);
+      const block = [begin, ...content.trimEnd().split("\n"), end].join(eol);
+      const found = findBlock(path, text);
+      if (found !== undefined) return text.slice(0, found.start) + block + text.slice(found.end);
+      const gap = text === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
+      return `${text}${gap}${block}${eol}`;
+    },
+    remove(text, before) {
+      const found = findBlock(path, text);
+      if (found === undefined) return text;
+      const head = text.slice(0, found.start);
+      const tail = text.slice(found.end).replace(/^\r?\n/, "");
+      // The empty line that was put before the block goes with it.
+      const rest = (tail === "" ? head.replace(/(\r?\n)\r?\n$/, "$1") : head) + tail;
+      return rest.trim() === "" && before === undefined ? undefined : rest;
+    },
+  };
+}
+
+function findBlock(path: string, text: string): { readonly start: number; readonly end: number } | undefined {
+  const start = text.indexOf(begin);
+  const stop = text.indexOf(end, Math.max(start, 0));
+  if (start === -1 && stop === -1) return undefined;
+  if (start === -1 || stop === -1 || text.includes(begin, start + 1))
+    throw unusable(path, `the marks ${begin} and ${end} do not stand there once each`, "Remove what is left of the block by hand.");
+  return { start, end: stop + end.length };
+}
+
+const ownership = "<!-- Written by `holdfast install`. `holdfast uninstall` removes this file, unless this line is gone. -->";
+
+/** A file that is ours as a whole. One of the same name without our line in it is the user's, and stays. */
+export function ownFile(path: string, what: string, content: string): Edit {
+  return {
+    path,
+    what,
+    whole: true,
+    add(text) {
+      if (text !== undefined && text.trim() !== "" && !text.includes(ownership))
+        throw unusable(path, "is there already and was not written by Holdfast", "Move it away, or use --server-only.");
+      return content;
+    },
+    remove: (text) => (text.includes(ownership) ? undefined : text),
+  };
+}
+
+/** Below the front matter, which must stand first, or on top. */
+export function withOwnership(content: string): string {
+  const front = /^---\n[\s\S]*?\n---\n/.exec(content)?.[0] ?? "";
+  return `${front}${front === "" ? "" : "\n"}${ownership}\n\n${content.slice(front.length).trimStart()}`;
+}

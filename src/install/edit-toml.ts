@@ -1,0 +1,170 @@
+import type { Edit } from "./edit.ts";
+import { lineEndOf, lineOf, unusable } from "./edit.ts";
+
+/** What TOML writes our entry with; other names in the table are the user's and stay. */
+type TomlEntry = Readonly<Record<string, string | readonly string[]>>;
+const transportNames = new Set(["command", "args", "url"]);
+
+/** One table of a TOML file. The file is read only as far as is needed to know where statements begin and end. */
+export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry): Edit {
+  const lines = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`);
+  return {
+    path,
+    what,
+    add(text = "") {
+      const eol = lineEndOf(text);
+      const table = findTable(path, text, keys);
+      if (table !== undefined) {
+        const kept = table.pairs.filter(({ keys: [name] }) => !transportNames.has(name as string)).map(({ start, end }) => text.slice(start, end).trimEnd());
+        const body = [text.slice(table.header.start, table.header.end).trimEnd(), ...lines, ...kept].join(eol);
+        return text.slice(0, table.header.start) + body + eol + text.slice(table.end);
+      }
+      const gap = text === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
+      return `${text}${gap}${[`[${keys.join(".")}]`, ...lines].join(eol)}${eol}`;
+    },
+    remove(text, before) {
+      let rest = text;
+      for (;;) {
+        const table = findTable(path, rest, keys) ?? findTable(path, rest, keys, { below: true });
+        if (table === undefined) break;
+        const head = rest.slice(0, table.header.start);
+        const tail = rest.slice(table.end);
+        rest = (tail.trim() === "" ? head.replace(/(\r?\n)\r?\n$/, "$1") : head.replace(/(\r?\n\r?\n)\r?\n$/, "$1")) + tail.replace(/^\r?\n(?=\r?\n|\[)/, "");
+      }
+      return rest.trim() === "" && before === undefined ? undefined : rest;
+    },
+  };
+}
+
+/** A JSON string is a TOML basic string, but for DEL. */
+const tomlString = (text: string): string => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
+const tomlValue = (value: string | readonly string[]): string => (typeof value === "string" ? tomlString(value) : `[${value.map(tomlString).join(", ")}]`);
+
+interface Statement {
+  readonly kind: "header" | "pair";
+  readonly keys: readonly string[];
+  readonly start: number;
+  /** After its line break. */
+  readonly end: number;
+}
+
+interface Table {
+  readonly header: Statement;
+  readonly pairs: readonly Statement[];
+  /** After the last pair: what follows, comments included, belongs to what comes next. */
+  readonly end: number;
+}
+
+/** The table of that name, or with `below` the first table inside it. */
+function findTable(path: string, text: string, keys: readonly string[], { below = false } = {}): Table | undefined {
+  const all = readStatements(path, text);
+  let inside: readonly string[] = [];
+  let found: Statement | undefined;
+  const pairs: Statement[] = [];
+  for (const statement of all) {
+    if (statement.kind === "header") {
+      inside = statement.keys;
+      const matches = startsWith(inside, keys) && (below ? inside.length > keys.length : inside.length === keys.length);
+      if (matches && found !== undefined && !below) throw unusable(`${path}:${lineOf(text, statement.start)}`, `[${keys.join(".")}] stands there twice`);
+      if (matches) found ??= statement;
+    } else if (found !== undefined && inside === found.keys) pairs.push(statement);
+    else if (startsWith([...inside, ...statement.keys], keys) || (inside.length === 0 && statement.keys.length < keys.length && startsWith(keys, statement.keys)))
+      if (!startsWith(inside, keys))
+        throw unusable(
+          `${path}:${lineOf(text, statement.start)}`,
+          `${keys.join(".")} is written inside another value`,
+          `Write it as a table, [${keys.join(".")}], or change it by hand.`,
+        );
+  }
+  return found === undefined ? undefined : { header: found, pairs, end: (pairs.at(-1) ?? found).end };
+}
+
+const startsWith = (keys: readonly string[], start: readonly string[]): boolean => start.every((key, i) => keys[i] === key);
+
+function readStatements(path: string, text: string): Statement[] {
+  const statements: Statement[] = [];
+  let at = text.startsWith("\uFEFF") ? 1 : 0;
+  const fail = (problem: string): never => {
+    throw unusable(`${path}:${lineOf(text, Math.min(at, text.length))}`, `not valid TOML (${problem})`, "Correct the file, or move it away, and run this again.");
+  };
+  while (at < text.length) {
+    const blank = /^[ \t\r\n]*(?:#[^\n]*)?(?:\n|$)/.exec(text.slice(at));
+    if (blank !== null && blank[0] !== "" && !/\S/.test(blank[0].replace(/#.*/s, ""))) {
+      at += blank[0].length;
+      continue;
+    }
+    const lineStart = text.lastIndexOf("\n", at - 1) + 1;
+    at += /^[ \t]*/.exec(text.slice(at))?.[0].length ?? 0;
+    const kind = text[at] === "[" ? "header" : "pair";
+    const brackets = /^\[\[?/.exec(text.slice(at))?.[0] ?? "";
+    at += brackets.length;
+    const keys = readKeys();
+    if (kind === "header") {
+      if (!text.startsWith("]".repeat(brackets.length), at)) fail("a table's name is not closed");
+      at += brackets.length;
+    } else {
+      if (text[at] !== "=") fail("a name without a value");
+      at += 1;
+      skipValue();
+    }
+    const rest = /^[ \t]*(?:#[^\n]*)?\r?(?:\n|$)/.exec(text.slice(at));
+    if (rest === null) fail("something follows where the line should end");
+    at += rest?.[0].length ?? 0;
+    statements.push({ kind, keys, start: lineStart, end: at });
+  }
+  return statements;
+
+  function readKeys(): string[] {
+    const keys: string[] = [];
+    for (;;) {
+      const key = /^[ \t]*(?:([A-Za-z0-9_-]+)|"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')[ \t]*/.exec(text.slice(at));
+      if (key === null) return fail("a name was expected");
+      keys.push(key[1] ?? key[3] ?? unescaped(key[2] as string));
+      at += key[0].length;
+      if (text[at] !== ".") return keys;
+      at += 1;
+    }
+  }
+
+  /** Moves to the end of a value: a line's end or comment outside every string and bracket. */
+  function skipValue(): void {
+    let depth = 0;
+    const from = at;
+    while (at < text.length) {
+      const rest = text.slice(at, at + 3);
+      if (rest === '"""' || rest === "'''") skipTo(rest, true);
+      else if (rest.startsWith('"') || rest.startsWith("'")) skipTo(rest.slice(0, 1), false);
+      else if (/^[[{]/.test(rest)) {
+        depth += 1;
+        at += 1;
+      } else if (/^[\]}]/.test(rest)) {
+        depth -= 1;
+        at += 1;
+        if (depth < 0) fail("a bracket is closed that was not opened");
+      } else if (rest.startsWith("#") && depth > 0) at += /^[^\n]*/.exec(text.slice(at))?.[0].length ?? 0;
+      else if (depth === 0 && /^[\r\n#]/.test(rest)) break;
+      else at += 1;
+    }
+    if (depth > 0) fail("a bracket is not closed");
+    if (text.slice(from, at).trim() === "") fail("a name without a value");
+  }
+
+  function skipTo(quote: string, manyLines: boolean): void {
+    at += quote.length;
+    while (!text.startsWith(quote, at)) {
+      if (at >= text.length || (!manyLines && text[at] === "\n")) fail("a string is not closed");
+      at += quote.startsWith('"') && text[at] === "\\" ? 2 : 1;
+    }
+    at += quote.length;
+    // Up to two quotes may stand directly before the closing ones.
+    while (manyLines && text.startsWith(quote.slice(0, 1), at)) at += 1;
+  }
+}
+
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,156 @@
+import type { Document, Node, Pair, YAMLMap, YAMLSeq } from "yaml";
+import { isMap, isScalar, isSeq, parseDocument, stringify } from "yaml";
+import { canonicalJson } from "../kernel/json.ts";
+import type { Edit } from "./edit.ts";
+import { lineEndOf, unusable } from "./edit.ts";
+import { withOwnMembers } from "./edit-json.ts";
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** How a YAML file holds servers: by name in a map, or in a list of items that carry their name. */
+export interface YamlPlace {
+  readonly key: string;
+  readonly name: string;
+  readonly holds: "map" | "list";
+  /** What a file needs beside, when it is made new. */
+  readonly preamble?: Entry;
+}
+
+/** One entry of a YAML file. Text is spliced in, so that comments, quotes and line breaks elsewhere stay as they are; the result is read back before it counts. */
+export function yamlEntry(path: string, what: string, place: YamlPlace, entry: Entry): Edit {
+  return {
+    path,
+    what,
+    add(text) {
+      if (text === undefined || text.trim() === "") return stringify({ ...place.preamble, [place.key]: collectionOf(place, entry) }, format);
+      const document = readYaml(path, text);
+      const existing = findEntry(path, document, place);
+      const wanted = withOwnMembers(existing, entry);
+      if (existing !== undefined && canonicalJson(existing) === canonicalJson(wanted)) return text;
+      const data = plain(document);
+      const expected = { ...data, [place.key]: withEntry(data[place.key], place, wanted) };
+      const bare = existing === undefined ? text : removeFrom(path, text, place, true);
+      const spliced = spliceIn(bare, readYaml(path, bare), place, wanted);
+      if (spliced !== undefined && holds(path, spliced, expected)) return spliced;
+      document.set(place.key, document.createNode(expected[place.key]));
+      return written(path, document, expected);
+    },
+    remove(text, before) {
+      if (findEntry(path, readYaml(path, text), place) === undefined) return text;
+      const stood = before !== undefined && plain(readYaml(path, before))[place.key] !== undefined;
+      const rest = removeFrom(path, text, place, stood);
+      const left = plain(readYaml(path, rest));
+      return before === undefined && canonicalJson(left) === canonicalJson(place.preamble ?? {}) && !rest.includes("#") ? undefined : rest;
+    },
+  };
+}
+
+const format = { lineWidth: 0 } as const;
+
+function readYaml(path: string, text: string): Document.Parsed {
+  const document = parseDocument(text, { prettyErrors: false });
+  const [problem] = document.errors;
+  if (problem !== undefined) {
+    const line = text.slice(0, problem.pos[0]).split("\n").length;
+    throw unusable(`${path}:${line}`, `not valid YAML (${problem.code.toLowerCase().replaceAll("_", " ")})`, "Correct the file, or move it away, and run this again.");
+  }
+  if (document.contents !== null && !isMap(document.contents)) throw unusable(path, "does not hold a YAML map");
+  return document;
+}
+
+const plain = (document: Document.Parsed): Record<string, unknown> => (document.toJS() as Record<string, unknown> | null) ?? {};
+
+function findEntry(path: string, document: Document.Parsed, { key, name, holds: kind }: YamlPlace): unknown {
+  const collection = plain(document)[key];
+  if (collection === undefined || collection === null) return undefined;
+  if (kind === "list" ? !Array.isArray(collection) : typeof collection !== "object" || Array.isArray(collection)) throw unusable(path, `${key} is not a ${kind}`);
+  return kind === "list" ? (collection as Entry[]).find((item) => item?.name === name) : (collection as Entry)[name];
+}
+
+const collectionOf = (place: YamlPlace, entry: Entry): unknown => (place.holds === "list" ? [{ name: place.name, ...entry }] : { [place.name]: entry });
+
+function withEntry(collection: unknown, { holds: kind, name }: YamlPlace, entry: Entry): unknown {
+  if (kind === "map") return { ...(collection as Entry | null), [name]: entry };
+  const others = ((collection as Entry[] | null) ?? []).filter((item) => item?.name !== name);
+  return [...others, { name, ...entry }];
+}
+
+const pairOf = (map: unknown, key: string): Pair<Node, Node> | undefined =>
+  isMap(map) ? ((map as YAMLMap<Node, Node>).items.find((pair) => isScalar(pair.key) && pair.key.value === key) as Pair<Node, Node> | undefined) : undefined;
+
+const startOf = (node: Node): number => node.range?.[0] ?? 0;
+
+/** At the end of the collection, in the indentation of its first item; undefined where it is not written in block style. */
+function spliceIn(text: string, document: Document.Parsed, place: YamlPlace, entry: Entry): string | undefined {
+  const eol = lineEndOf(text);
+  const pair = pairOf(document.contents, place.key);
+  const lines = (value: unknown, indent: string): string =>
+    stringify(value, format)
+      .trimEnd()
+      .split("\n")
+      .map((line) => indent + line + eol)
+      .join("");
+  const withBreak = text.endsWith("\n") ? text : text + eol;
+  if (pair === undefined) return withBreak + lines({ [place.key]: collectionOf(place, entry) }, "");
+  const collection = pair.value as YAMLMap<Node, Node> | YAMLSeq<Node> | null;
+  if (!(isMap(collection) || isSeq(collection)) || collection.flow === true || collection.items.length === 0) return undefined;
+  const [first] = collection.items;
+  const firstStart = isMap(collection) ? startOf((first as Pair<Node, Node>).key) : text.lastIndexOf("-", startOf(first as Node));
+  const lineStart = text.lastIndexOf("\n", firstStart - 1) + 1;
+  const indent = text.slice(lineStart, firstStart);
+  if (!/^ *$/.test(indent)) return undefined;
+  const end = endOfContent(withBreak, collection.range?.[1] ?? 0);
+  return withBreak.slice(0, end) + lines(collectionOf(place, entry), indent) + withBreak.slice(end);
+}
+
+/** The start of the line after the last one with something of the collection on it. */
+function endOfContent(text: string, end: number): number {
+  const content = text.slice(0, end).trimEnd().length;
+  const next = text.indexOf("\n", content);
+  return next === -1 ? text.length : next + 1;
+}
+
+/** Without our entry; the emptied collection goes too, unless it is to stay. */
+function removeFrom(path: string, text: string, place: YamlPlace, keepEmpty: boolean): string {
+  const document = readYaml(path, text);
+  const data = plain(document);
+  const collection = data[place.key];
+  const left = place.holds === "list" ? (collection as Entry[]).filter((item) => item?.name !== place.name) : omit(collection as Entry, place.name);
+  const isEmpty = (Array.isArray(left) ? left : Object.keys(left)).length === 0;
+  const expected = isEmpty && !keepEmpty ? omit(data, place.key) : { ...data, [place.key]: left };
+  const pair = pairOf(document.contents, place.key);
+  const target = isEmpty && !keepEmpty ? pair : ownItem(pair?.value, place);
+  const spliced = target === undefined || (isEmpty && keepEmpty) ? undefined : spliceOut(text, target);
+  if (spliced !== undefined && holds(path, spliced, expected)) return spliced;
+  if (isEmpty && !keepEmpty) document.delete(place.key);
+  else document.set(place.key, document.createNode(left));
+  return written(path, document, expected);
+}
+
+function ownItem(collection: unknown, { name }: YamlPlace): Pair<Node, Node> | Node | undefined {
+  if (isSeq(collection)) return (collection as YAMLSeq<Node>).items.find((item) => isMap(item) && (item as YAMLMap).get("name") === name);
+  return pairOf(collection, name);
+}
+
+function spliceOut(text: string, target: Pair<Node, Node> | Node): string {
+  const isPair = "key" in target && "value" in target;
+  const first = startOf(isPair ? target.key : (target as Node));
+  const last = (isPair ? target.value : (target as Node))?.range?.[1] ?? first;
+  return text.slice(0, text.lastIndexOf("\n", first - 1) + 1) + text.slice(endOfContent(text, last));
+}
+
+const omit = (record: Entry, name: string): Entry => Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
+
+function holds(path: string, text: string, expected: unknown): boolean {
+  try {
+    return canonicalJson(plain(readYaml(path, text))) === canonicalJson(expected);
+  } catch {
+    return false;
+  }
+}
+
+function written(path: string, document: Document.Parsed, expected: unknown): string {
+  const text = document.toString(format);
+  if (!holds(path, text, expected)) throw unusable(path, "cannot be changed without touching something else", "Change it by hand.");
+  return text === "{}\n" ? "" : text;
+}

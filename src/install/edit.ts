@@ -1,0 +1,28 @@
+import { HoldfastError } from "../kernel/errors.ts";
+
+/** Our part in one file of a client: how it is put in and taken out, leaving everything else as it was. */
+export interface Edit {
+  readonly path: string;
+  /** For people: what this part is. */
+  readonly what: string;
+  /** The file is ours as a whole: nothing of the user's is in it that would need a backup. */
+  readonly whole?: boolean;
+  /** The text with our part in it; the same text when it is there already. */
+  add(text: string | undefined): string;
+  /**
+   * The text without our part; undefined when nothing else is in the file, so that it can go.
+   * `before` is the file as it was before the first installation, where a backup tells: what stood there then stays, even when empty.
+   */
+  remove(text: string, before: string | undefined): string | undefined;
+}
+
+/** A client's file that cannot be edited safely; nothing was changed. */
+export const unusable = (path: string, problem: string, hint?: string): HoldfastError =>
+  new HoldfastError("invalid_input", `${path}: ${problem}; nothing was changed`, { details: { field: "file", file: path }, ...(hint === undefined ? {} : { hint }) });
+
+export const byteOrderMark = "\uFEFF";
+
+/** Line ends as the file has them; the system's habit does not matter. */
+export const lineEndOf = (text: string): "\r\n" | "\n" => (/\r\n/.test(text) ? "\r\n" : "\n");
+
+export const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length;

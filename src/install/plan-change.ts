@@ -1,0 +1,222 @@
+import { access, readFile, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { HoldfastError, invalidInput } from "../kernel/errors.ts";
+import type { ClientFile } from "./client-files.ts";
+import { backUp, findBackups, readClientFile, removeEmptyFolders, replaceFile } from "./client-files.ts";
+import type { Client, ClientName, Reach } from "./clients.ts";
+import { clientNames, clients } from "./clients.ts";
+import type { Edit } from "./edit.ts";
+import { readMadeFolders, recordMadeFolders } from "./made-folders.ts";
+import type { Places, Scope } from "./places.ts";
+import { rootsOf, scopes } from "./places.ts";
+import type { Running } from "./server-launch.ts";
+import { serverLaunch, shellLine } from "./server-launch.ts";
+import { textDiff } from "./text-diff.ts";
+
+export interface ChangeRequest {
+  readonly action: "install" | "uninstall";
+  readonly client: string;
+  readonly scope: string;
+  /** The address of a running server; without it the client starts its own. */
+  readonly http?: string;
+  /** Leave out skills, hooks and instructions. */
+  readonly serverOnly: boolean;
+  /** Flags for the server that is started, and those of them that say which store. */
+  readonly serverArgs: readonly string[];
+  readonly storeArgs: readonly string[];
+}
+
+export interface PlannedChange {
+  readonly path: string;
+  readonly what: string;
+  readonly action: "create" | "change" | "delete";
+  readonly diff: string;
+}
+
+export interface Plan {
+  readonly client: string;
+  readonly scope: string;
+  /** Empty: everything is already as asked. */
+  readonly changes: readonly PlannedChange[];
+  readonly notes: readonly string[];
+  /** Does all of it, or none. */
+  apply(): Promise<{ readonly backups: readonly string[] }>;
+}
+
+interface FileChange extends PlannedChange {
+  readonly file: ClientFile;
+  /** Undefined: the file goes. */
+  readonly after: string | undefined;
+  /** Copies of earlier installations that go with it. */
+  readonly backups: readonly string[];
+  readonly keepsBackup: boolean;
+}
+
+/** Reads every file and works everything out, so that a file that cannot be edited is found before any other is touched. */
+export async function planChange(request: ChangeRequest, places: Places, running: Running, nowMs: number): Promise<Plan> {
+  const name = requireClient(request.client);
+  const client: Client = clients[name];
+  const scope = requireScope(client, request.scope);
+  const reach = reachOf(client, request, running, scope);
+  const roots = rootsOf(places, scope);
+  const edits = await editsOf(client, request, { places, scope, reach, running, roots });
+  const found = await Promise.all(edits.map((edit) => (request.action === "install" ? planAdd(edit, roots) : planRemove(edit, roots))));
+  const changes = found.filter((change) => change !== undefined);
+  const installation = `${name} ${scope} ${scope === "user" ? places.home : places.project}`;
+  return {
+    client: client.title,
+    scope,
+    changes: changes.map(({ path, what, action, diff }) => ({ path, what, action, diff })),
+    notes: notesOf(client, request, changes.length),
+    apply: () => apply(changes, { scope, nowMs, dataFolder: places.dataFolder, installation, action: request.action }),
+  };
+}
+
+function requireClient(name: string): ClientName {
+  if (!Object.hasOwn(clients, name)) throw invalidInput("<client>", `must be one of ${clientNames.join(", ")}`);
+  return name as ClientName;
+}
+
+function requireScope({ title, files }: Client, scope: string): Scope {
+  if (!(scopes as readonly string[]).includes(scope)) throw invalidInput("--scope", `must be one of ${scopes.join(", ")}`);
+  if (files[scope as Scope] === undefined) throw invalidInput("--scope", `${title} keeps its servers only in files of the ${Object.keys(files).join(" or ")}`);
+  return scope as Scope;
+}
+
+function reachOf(client: Client, { http, serverArgs }: ChangeRequest, running: Running, scope: Scope): Reach {
+  if (http === undefined) {
+    const { command, args } = serverLaunch(running, scope);
+    return { kind: "stdio", launch: { command, args: [...args, ...serverArgs] } };
+  }
+  if (!client.takesHttp) throw invalidInput("--http", `${client.title} cannot be given an address in its file; add it as a connector in its settings instead`);
+  if (!URL.canParse(http) || !/^https?:$/.test(new URL(http).protocol)) throw invalidInput("--http", "must be an http: or https: URL, for example http://127.0.0.1:7420/mcp");
+  const { username, password, hash } = new URL(http);
+  if (username !== "" || password !== "" || hash !== "")
+    throw invalidInput("--http", "must not hold a user, a password or a fragment: the file it is written to may be read by others");
+  return { kind: "http", url: http };
+}
+
+interface Circumstances {
+  readonly places: Places;
+  readonly scope: Scope;
+  readonly reach: Reach;
+  readonly running: Running;
+  readonly roots: readonly string[];
+}
+
+async function editsOf(client: Client, { serverOnly, storeArgs, action }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
+  const candidates = client.files[scope]?.(places) ?? [];
+  // Hooks work on a local store; with a server elsewhere they would save where nobody looks.
+  const hookCommand = reach.kind === "stdio" || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...storeArgs]) : undefined;
+  const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, hookCommand) ?? []);
+  // A client may read several of its files; what an earlier installation wrote to another one must be found too.
+  const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];
+  return [...paths.map((path) => client.server(path, reach)), ...beside];
+}
+
+async function pickFile(candidates: readonly string[], roots: readonly string[]): Promise<string> {
+  for (const path of candidates) if ((await readClientFile(path, roots)).text !== undefined) return path;
+  for (const path of candidates) if (await isThere(dirname(path))) return path;
+  return candidates[0] as string;
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+async function planAdd(edit: Edit, roots: readonly string[]): Promise<FileChange | undefined> {
+  const file = await readClientFile(edit.path, roots);
+  const after = edit.add(file.text);
+  if (after === file.text) return undefined;
+  const keepsBackup = file.text !== undefined && edit.whole !== true;
+  return { path: edit.path, what: edit.what, action: file.text === undefined ? "create" : "change", diff: textDiff(file.text, after), file, after, backups: [], keepsBackup };
+}
+
+async function planRemove(edit: Edit, roots: readonly string[]): Promise<FileChange | undefined> {
+  const file = await readClientFile(edit.path, roots);
+  const backups = await findBackups(file.realPath);
+  if (file.text === undefined) return undefined;
+  const before = await textBefore(edit, backups);
+  const after = withBytesOf(before, edit.remove(file.text, before));
+  if (after === file.text && backups.length === 0) return undefined;
+  const action = after === undefined ? "delete" : "change";
+  return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: false };
+}
+
+/** The file before the first installation. A copy that held nothing but our part was made by changing an installation, and tells of no file before it. */
+async function textBefore(edit: Edit, [oldest]: readonly string[]): Promise<string | undefined> {
+  const text = oldest === undefined ? undefined : await readFile(oldest, "utf8");
+  return text === undefined || edit.remove(text, undefined) === undefined ? undefined : text;
+}
+
+/** When nothing but white space tells the result from what was there before, it is exactly what was there before. */
+function withBytesOf(before: string | undefined, after: string | undefined): string | undefined {
+  const squeezed = (text: string): string => text.replaceAll(/\s+/g, "");
+  return before !== undefined && after !== undefined && squeezed(before) === squeezed(after) ? before : after;
+}
+
+function notesOf(client: Client, { action, http, serverOnly }: ChangeRequest, count: number): string[] {
+  if (count === 0) return [];
+  if (action === "uninstall") return [];
+  const hookless =
+    http !== undefined && !serverOnly && client === clients["claude-code"] ? ["Hooks were left out: they work on a store of this machine, not on a server elsewhere."] : [];
+  return [client.next, ...hookless];
+}
+
+interface Application {
+  readonly scope: Scope;
+  readonly nowMs: number;
+  readonly dataFolder: string;
+  readonly installation: string;
+  readonly action: ChangeRequest["action"];
+}
+
+async function apply(changes: readonly FileChange[], { scope, nowMs, dataFolder, installation, action }: Application): Promise<{ backups: string[] }> {
+  const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const backups: string[] = [];
+  const made: string[] = [...(await readMadeFolders(dataFolder, installation))];
+  const newModes = scope === "user" ? { mode: 0o600, folderMode: 0o700 } : { mode: 0o644, folderMode: 0o755 };
+  const done: FileChange[] = [];
+  try {
+    for (const change of changes) {
+      await requireUnchanged(change);
+      if (change.keepsBackup) backups.push(await backUp(change.file, stamp));
+      done.push(change);
+      if (change.after === undefined) await rm(change.file.realPath);
+      else if (change.after !== change.file.text)
+        made.push(...(await replaceFile(change.file.realPath, change.after, { ...newModes, ...(change.file.mode === undefined ? {} : { mode: change.file.mode }) })));
+    }
+  } catch (error) {
+    await undo(done, backups, made, newModes);
+    throw error instanceof HoldfastError ? error : failed(error);
+  }
+  for (const path of changes.flatMap((change) => change.backups)) await rm(path, { force: true });
+  if (action === "uninstall") await removeEmptyFolders(made);
+  await recordMadeFolders(dataFolder, installation, action === "uninstall" ? [] : [...new Set(made)]);
+  return { backups };
+}
+
+/** Clients write their own files at any time: what was shown must be what is changed. */
+async function requireUnchanged({ path, file }: FileChange): Promise<void> {
+  const now = await readFile(file.realPath, "utf8").catch(() => undefined);
+  if (now !== file.text) throw new HoldfastError("conflict", `${path} was changed by another program meanwhile; nothing was changed.`, { hint: "Run the command again." });
+}
+
+async function undo(done: readonly FileChange[], backups: readonly string[], made: readonly string[], modes: { mode: number; folderMode: number }): Promise<void> {
+  for (const { file } of done) {
+    if (file.text === undefined) await rm(file.realPath, { force: true }).catch(() => {});
+    else await replaceFile(file.realPath, file.text, { ...modes, mode: file.mode ?? modes.mode }).catch(() => {});
+  }
+  for (const path of backups) await rm(path, { force: true }).catch(() => {});
+  await removeEmptyFolders(made);
+}
+
+function failed(cause: unknown): HoldfastError {
+  const { code, path } = cause as NodeJS.ErrnoException;
+  return new HoldfastError(code === "ENOSPC" ? "storage_full" : "unavailable", `${path ?? "A file"} could not be written (${code ?? "unknown reason"}); nothing was changed.`, {
+    cause,
+    hint: "Check that the folder may be written to.",
+  });
+}

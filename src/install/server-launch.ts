@@ -1,0 +1,41 @@
+import type { Scope } from "./places.ts";
+
+/** How a client starts the server. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface Running {
+  /** The Node that runs this command, and the real path of its script. */
+  readonly execPath: string;
+  readonly script: string;
+  readonly platform: NodeJS.Platform;
+}
+
+/**
+ * A checkout and a global installation stay where they are: started by their path, they need neither npm's start-up time nor a PATH,
+ * which programs with windows often lack. What lies in npx's cache or in one project's node_modules may be gone tomorrow, and a project's
+ * configuration is for other machines too: there npx finds the package.
+ */
+export function serverLaunch({ execPath, script, platform }: Running, scope: Scope): Launch {
+  const parts = script.split(/[\\/]/);
+  const packaged = parts.includes("node_modules");
+  const global = /[\\/](lib|npm)[\\/]node_modules[\\/]holdfast[\\/]/.test(script) && !parts.includes("_npx");
+  if (!packaged || (global && scope === "user")) return { command: execPath, args: [script] };
+  return npxLaunch(platform);
+}
+
+/** On Windows npx is a script, which only a shell can start. */
+const npxLaunch = (platform: NodeJS.Platform): Launch =>
+  platform === "win32" ? { command: "cmd", args: ["/c", "npx", "-y", "holdfast"] } : { command: "npx", args: ["-y", "holdfast"] };
+
+/** The same as one line for a shell. */
+export function shellLine({ command, args }: Launch, more: readonly string[]): string {
+  const words = command === "cmd" && args[0] === "/c" ? args.slice(1) : [command, ...args];
+  return [...words, ...more].map(shellWord).join(" ");
+}
+
+/** Double quotes mean the same to every shell a client may use, as long as nothing inside is special to one of them. */
+const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : /["$`\\!]/.test(word) && !/^[A-Za-z]:\\/.test(word) ? `'${word.replaceAll("'", `'\\''`)}'` : `"${word}"`;

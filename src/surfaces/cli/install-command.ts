@@ -1,0 +1,94 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import type { ClientPlan, CliHost, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { bold, green, red, safeText, styleFor } from "./terminal-text.ts";
+
+/** Spelled out here so that what knows the clients' files is loaded only when one is changed. */
+const clients = ["claude-code", "claude-desktop", "cursor", "vscode", "windsurf", "codex", "gemini", "opencode", "continue", "zed", "cline", "hermes"] as const;
+const clientNames = clients.join(", ");
+const clientOperand = { name: "client", meaning: `One of ${clientNames}.`, choices: clients } as const;
+const changeFlags = [
+  { name: "scope", takes: "user|project", choices: ["user", "project"], meaning: "The user's own files, or those of the project in the current folder. Default: user." },
+  { name: "dry-run", meaning: "Show what would change, and change nothing." },
+  { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
+] as const;
+
+export const installCommand: Command = {
+  path: ["install"],
+  summary: "Set up the server in an MCP client, with skills, hooks or instructions where the client has them",
+  details:
+    "Shows the difference first and asks. A file that is there keeps everything else in it, comments too, and a copy of it is kept beside it; one that cannot be read is named with its line and left alone. " +
+    "Flags such as --store, --namespace and --profile are written into the client's file, so that it starts the server with them. Running it again changes only what is different.",
+  operands: "<client>",
+  operandMeanings: [clientOperand],
+  flags: [
+    ...changeFlags,
+    { name: "http", takes: "URL", meaning: "Connect the client to a running server at this address instead of starting one." },
+    { name: "server-only", meaning: "Leave out skills, hooks and instructions." },
+  ],
+  examples: [
+    "holdfast install claude-code",
+    "holdfast install cursor --scope project --profile coding",
+    "holdfast install codex --dry-run",
+    "holdfast install vscode --http http://127.0.0.1:7420/mcp",
+  ],
+  run: (invocation) => changeClient("install", invocation),
+};
+
+export const uninstallCommand: Command = {
+  path: ["uninstall"],
+  summary: "Take out of an MCP client what install put in",
+  details:
+    "Removes the server, skills, hooks and instructions, the files and folders that were made for them, and the copies that were kept. A file that nobody changed since gets its earlier content back to the byte; in any other only our part goes. Stored data stays.",
+  operands: "<client>",
+  operandMeanings: [clientOperand],
+  flags: [...changeFlags],
+  examples: ["holdfast uninstall claude-code", "holdfast uninstall cursor --scope project --yes"],
+  run: (invocation) => changeClient("uninstall", invocation),
+};
+
+async function changeClient(action: "install" | "uninstall", { host, flags, words, json }: Invocation): Promise<number> {
+  const [client, ...others] = words;
+  if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}`);
+  if (others.length > 0) throw invalidInput("<client>", "must be one client");
+  const plan = await host.planClientChange(flags, {
+    action,
+    client,
+    scope: (flags.scope as string | undefined) ?? "user",
+    http: flags.http as string | undefined,
+    serverOnly: flags["server-only"] === true,
+  });
+  const { changes } = plan;
+  const dryRun = flags["dry-run"] === true;
+  if (!json) host.stdout.write(renderPlan(plan, action, styleFor(host.stdout, plan.colourAllowed, 0)));
+  const applies = !dryRun && changes.length > 0 && (await confirmed(host, flags.yes === true, json));
+  const { backups } = applies ? await plan.apply() : { backups: [] };
+  if (json) host.stdout.write(`${JSON.stringify({ client, scope: plan.scope, applied: applies, changes, backups, notes: plan.notes })}\n`);
+  else if (applies) host.stdout.write(["Done.\n", ...backups.map((path) => `Kept as it was: ${safeText(path)}\n`), ...plan.notes.map((note) => `${note}\n`)].join(""));
+  else if (changes.length > 0) host.stdout.write(dryRun ? "Nothing was changed: this was a dry run.\n" : "Nothing was changed.\n");
+  return applies || dryRun || changes.length === 0 ? exitCodes.ok : exitCodes.negative;
+}
+
+async function confirmed(host: CliHost, yes: boolean, json: boolean): Promise<boolean> {
+  if (yes) return true;
+  if (!host.stdinIsTerminal || json) throw new HoldfastError("invalid_input", "--yes: is needed where nobody can be asked; nothing was changed", { details: { field: "--yes" } });
+  host.stdout.write("Change these files? [y/N] ");
+  for await (const chunk of host.stdin()) return /^\s*y(es)?\s*$/i.test(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
+  return false;
+}
+
+function renderPlan({ client, scope, changes }: ClientPlan, action: string, style: TextStyle): string {
+  if (changes.length === 0) return action === "install" ? `${client} (${scope}): everything is set up already.\n` : `${client} (${scope}): nothing of Holdfast's is there.\n`;
+  const verbs = { create: "new file", change: "change", delete: "remove" } as const;
+  const parts = changes.map(
+    ({ path, what, action: verb, diff }) => `${bold(style, `${verbs[verb]} ${safeText(path)}`)} (${what})\n${paintDiff(safeText(diff, { keepLines: true }), style)}\n`,
+  );
+  return `${parts.join("\n")}\n`;
+}
+
+const paintDiff = (diff: string, style: TextStyle): string =>
+  diff
+    .split("\n")
+    .map((line) => (line.startsWith("+") ? green(style, line) : line.startsWith("-") ? red(style, line) : line))
+    .join("\n");

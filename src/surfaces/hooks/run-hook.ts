@@ -1,0 +1,112 @@
+import { listEntries } from "../../domain/journal/find-entries.ts";
+import { saveEntry } from "../../domain/journal/journal.ts";
+import type { JournalEntry } from "../../domain/journal/journal-entry.ts";
+import { entryLimits } from "../../domain/journal/journal-entry.ts";
+import type { OpenWork } from "../../domain/resume/open-work.ts";
+import { readOpenWork } from "../../domain/resume/open-work.ts";
+import { readResume } from "../../domain/resume/resume.ts";
+import type { Surroundings, Workspace } from "../../domain/workspace/workspace.ts";
+import { locateWorkspace } from "../../domain/workspace/workspace.ts";
+import { randomHex } from "../../kernel/ids.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { HookInput } from "./hook-input.ts";
+import type { RepositoryState } from "./repository-state.ts";
+import { readRepositoryState } from "./repository-state.ts";
+
+export interface HookContext {
+  readonly scope: Scope;
+  /** Where this process stands; the event may name another folder. */
+  readonly surroundings: Surroundings;
+  /** How long a saved entry is kept; for ever when absent. */
+  readonly ttlMs?: number;
+}
+
+const hookEvents = ["session-start", "pre-compact"] as const;
+type HookEvent = (typeof hookEvents)[number];
+export const isHookEvent = (name: string | undefined): name is HookEvent => (hookEvents as readonly (string | undefined)[]).includes(name);
+
+/** Gives what is to be printed: nothing, or one JSON object. */
+export async function runHook(event: HookEvent, input: HookInput, context: HookContext): Promise<string> {
+  const surroundings = { ...context.surroundings, folder: input.folder ?? context.surroundings.folder };
+  const workspace = await locateWorkspace(context.scope.store, surroundings);
+  if (event === "session-start") return sessionStart(context.scope, workspace);
+  await preCompact(context, workspace, surroundings.folder, input);
+  return "";
+}
+
+/** Clients cut what a hook adds; this stays well below. */
+const packTokensMax = 1_500;
+
+async function sessionStart(scope: Scope, workspace: Workspace): Promise<string> {
+  const written = await lastWritten(scope, workspace);
+  const pack = await readResume(scope, { workspace, query: written?.description.slice(0, 400).toWellFormed(), tokensMax: packTokensMax });
+  // An agent that has nothing to go on with is not told so at every start.
+  if (Object.values(pack.shown).every((count) => count === 0)) return "";
+  const additionalContext = `${pack.text}Save with the checkpoint tool as work proceeds; the resume tool gives more of this.\n`;
+  return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext } })}\n`;
+}
+
+/** Marks what the hook saved, to tell it from what an agent wrote. */
+const ownTag = "pre-compact";
+const lookedAtMax = 10;
+
+/** The newest entry that an agent wrote itself. */
+async function lastWritten(scope: Scope, workspace: Workspace): Promise<JournalEntry | undefined> {
+  const { entries } = await listEntries(scope, { workspace, limit: lookedAtMax });
+  return entries.find(({ tags }) => !tags.includes(ownTag));
+}
+
+const nothingKnown: RepositoryState = { recentCommits: [] };
+const carriedCharactersMax = 1_500;
+const filesMax = 50;
+
+async function preCompact({ scope, ttlMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
+  // Git would go on looking where a workspace ends: a home folder under version control is nobody's project.
+  const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
+  const [written, repository, open] = await Promise.all([
+    lastWritten(scope, workspace),
+    inRepository ? readRepositoryState(folder) : nothingKnown,
+    readOpenWork(scope, { workspace }),
+  ]);
+  await saveEntry(
+    { ...scope, agent: "pre-compact hook" },
+    {
+      workspace,
+      description: describe(repository, workspace, trigger),
+      workContext: contextOf(written, repository, open),
+      activeFiles: (repository.changedFiles ?? [])
+        .map((path) => path.toWellFormed())
+        .filter((path) => path.length <= entryLimits.fileCharactersMax)
+        .slice(0, filesMax),
+      highlights: [],
+      tags: [ownTag],
+      // The session that is being compacted goes on: its highlights belong to this entry too.
+      sessionId: written?.sessionId ?? `session-${randomHex(12)}`,
+      global: false,
+      ttlMs,
+    },
+  );
+}
+
+function describe({ changedFiles }: RepositoryState, { branch }: Workspace, trigger: HookInput["trigger"]): string {
+  const files =
+    changedFiles === undefined ? "" : changedFiles.length === 0 ? "; nothing uncommitted" : `; ${changedFiles.length} uncommitted ${changedFiles.length === 1 ? "file" : "files"}`;
+  return `Saved before the context was compacted${trigger === undefined ? "" : ` (${trigger})`}${branch === undefined ? "" : ` on branch ${branch}`}${files}.`;
+}
+
+/** The last entry is carried along: it would otherwise be hidden behind this one. */
+function contextOf(written: JournalEntry | undefined, { recentCommits }: RepositoryState, { runs }: OpenWork): string {
+  const cut = (text: string): string => (text.length > carriedCharactersMax ? `${text.slice(0, carriedCharactersMax).toWellFormed()} (cut)` : text);
+  const parts = [
+    written === undefined ? [] : [`Last checkpoint, ${written.id}:`, cut(written.description), ...(written.workContext === undefined ? [] : [cut(written.workContext)])],
+    recentCommits.length === 0 ? [] : ["Recent commits:", ...recentCommits.map((line) => `- ${line.slice(0, 200).toWellFormed()}`)],
+    runs.length === 0 ? [] : ["Open runs:", ...runs.slice(0, 20).map(({ runId, name, lastStep, holder }) => `- ${runId} ${name}, last step ${lastStep}, claimed by ${holder}`)],
+  ];
+  return parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join("\n"))
+    .join("\n")
+    .replaceAll("\0", "")
+    .slice(0, entryLimits.contextCharactersMax)
+    .toWellFormed();
+}

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ClientPlan, CliHost } from "../../src/surfaces/cli/command.ts";
+import { describeFailure } from "../../src/surfaces/cli/failure.ts";
+import { runCli } from "../../src/surfaces/cli/run-cli.ts";
+import { buildExecutable, startExecutable } from "../support/cli-process.ts";
+
+/** A person at a terminal who answers one question, and a plan that remembers whether it was carried out. */
+async function answer(answers: readonly string[], args: readonly string[], { terminal = true, changes = 1 } = {}) {
+  let stdout = "";
+  let applied = false;
+  const change = { path: "/home/user/.cursor/mcp.json", what: "MCP server", action: "change", diff: "  {\n+   \u001b[31mnew\n- old" } as const;
+  const plan: ClientPlan = {
+    client: "Cursor",
+    scope: "user",
+    colourAllowed: false,
+    changes: Array.from({ length: changes }, () => change),
+    notes: ["Restart it."],
+    async apply() {
+      applied = true;
+      return { backups: ["/home/user/.cursor/mcp.json.holdfast-backup-1"] };
+    },
+  };
+  const host = {
+    version: "1.2.3",
+    flags: [],
+    async *stdin() {
+      yield* answers;
+    },
+    stdinIsTerminal: terminal,
+    stdout: { isTTY: terminal, write: (text: string) => (stdout += text) },
+    stderr: { write: () => {} },
+    planClientChange: async () => plan,
+  } as unknown as CliHost;
+  const code = await runCli(args, host).catch((error) => {
+    const failure = describeFailure(error);
+    stdout += failure.line;
+    return failure.exitCode;
+  });
+  return { code, stdout, applied };
+}
+
+describe("install on a terminal", () => {
+  test("shows the difference, asks, and does it after a yes", async () => {
+    const { code, stdout, applied } = await answer(["y\n"], ["install", "cursor"]);
+    expect({ code, applied }).toEqual({ code: 0, applied: true });
+    expect(stdout).toMatch(
+      /change \/home\/user\/\.cursor\/mcp\.json.*\(MCP server\)[\s\S]*\+ {3}\\u001b\[31mnew[\s\S]*Change these files\? \[y\/N\] Done\.\nKept as it was: .*\nRestart it\.\n$/,
+    );
+  });
+
+  test.each([["n\n"], ["\n"], ["maybe\n"], ["yes please\n"]])("%j is no yes", async (text) => {
+    expect(await answer([text], ["install", "cursor"])).toMatchObject({ code: 1, applied: false, stdout: expect.stringContaining("Nothing was changed.") });
+  });
+
+  test("an input that ends is no yes", async () => {
+    expect(await answer([], ["uninstall", "cursor"])).toMatchObject({ code: 1, applied: false });
+  });
+
+  test("--dry-run does not ask, --yes does not ask either, and without anything to do nobody is asked", async () => {
+    expect(await answer(["y\n"], ["install", "cursor", "--dry-run"])).toMatchObject({ code: 0, applied: false, stdout: expect.stringContaining("dry run") });
+    expect(await answer([], ["install", "cursor", "--yes"])).toMatchObject({ code: 0, applied: true });
+    expect(await answer([], ["install", "cursor"], { changes: 0 })).toMatchObject({ code: 0, applied: false, stdout: "Cursor (user): everything is set up already.\n" });
+  });
+
+  test("where nobody can be asked, the difference is shown and --yes is required", async () => {
+    const { code, stdout, applied } = await answer(["y\n"], ["install", "cursor"], { terminal: false });
+    expect({ code, applied }).toEqual({ code: 2, applied: false });
+    expect(stdout).toMatch(/- old[\s\S]*--yes: is needed/);
+    expect(await answer(["y\n"], ["install", "cursor", "--json"])).toMatchObject({ code: 2, applied: false });
+  });
+});
+
+describe("the executable", () => {
+  let built: Awaited<ReturnType<typeof buildExecutable>>;
+  beforeAll(async () => {
+    built = await buildExecutable();
+  }, 60_000);
+  afterAll(() => built?.remove());
+  const run = (...args: string[]) => startExecutable(built.main, args, { env: { PATH: process.env.PATH, HOME: built.folder }, cwd: built.folder }).finished;
+  const settings = () => JSON.parse(readFileSync(join(built.folder, ".cursor", "mcp.json"), "utf8"));
+
+  test("writes itself into a client's file with the settings it was given, and takes itself out again", async () => {
+    const { code, stdout } = await run("install", "cursor", "--yes", "--json", "--profile", "coding", "--store", "sqlite:./state.db", "--read-only");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ client: "cursor", scope: "user", applied: true, changes: [{ action: "create", what: "MCP server" }] });
+    const args = [built.main, "--store", `sqlite:${join(built.folder, "state.db")}`, "--profile", "coding", "--read-only"];
+    expect(settings().mcpServers.holdfast).toEqual({ command: process.execPath, args });
+    expect(await run("uninstall", "cursor", "--yes")).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(join(built.folder, ".cursor"))).toBe(false);
+    // Installing opens no store.
+    expect(existsSync(join(built.folder, "state.db"))).toBe(false);
+  });
+
+  test("refuses what would make every later start fail", async () => {
+    expect(await run("install", "cursor", "--yes", "--profile", "codeing")).toMatchObject({ code: 2, stderr: expect.stringContaining("--profile: must be one of") });
+    expect(await run("install", "emacs", "--yes")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: <client>: must be one of claude-code, .*hermes\n$/) });
+    expect(await run("install")).toMatchObject({ code: 2, stderr: expect.stringContaining("must be one of") });
+    expect(await run("install", "cursor", "--scope", "all")).toMatchObject({ code: 2, stderr: expect.stringContaining("--scope: must be one of user, project") });
+    expect(existsSync(join(built.folder, ".cursor"))).toBe(false);
+  });
+});

@@ -1,0 +1,344 @@
+import { existsSync, lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parse as parseJsonc } from "jsonc-parser";
+import { describe, expect, test } from "vitest";
+import { clientNames, clients } from "../../src/install/clients.ts";
+import type { Places } from "../../src/install/places.ts";
+import type { ChangeRequest } from "../../src/install/plan-change.ts";
+import { planChange } from "../../src/install/plan-change.ts";
+import { serverLaunch, shellLine } from "../../src/install/server-launch.ts";
+import { installCommand } from "../../src/surfaces/cli/install-command.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const running = { execPath: "/opt/node", script: "/srv/holdfast/dist/main.js", platform: "linux" } as const;
+
+async function openMachine(over: Partial<Places> = {}) {
+  const folder = await temporaryFolder();
+  const places: Places = {
+    home: join(folder, "home"),
+    project: join(folder, "project"),
+    platform: "linux",
+    dataFolder: join(folder, "home", ".local", "share", "holdfast"),
+    ...over,
+  };
+  await mkdir(places.home, { recursive: true });
+  await mkdir(places.project, { recursive: true });
+  const plan = (request: Partial<ChangeRequest> & Pick<ChangeRequest, "client">, nowMs = 0) =>
+    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], storeArgs: [], ...request }, places, running, nowMs);
+  return {
+    folder,
+    places,
+    plan,
+    change: async (request: Parameters<typeof plan>[0], nowMs?: number) => {
+      const planned = await plan(request, nowMs);
+      return { ...planned, ...(await planned.apply()) };
+    },
+    /** Every file with its content and mode, and every folder. */
+    tree: async () => {
+      const found: Record<string, string> = {};
+      for (const item of (await readdir(folder, { recursive: true, withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+        const path = join(item.parentPath, item.name);
+        const mode = (lstatSync(path).mode & 0o777).toString(8);
+        found[path.slice(folder.length)] = item.isFile() ? `${mode} ${await readFile(path, "utf8")}` : item.isSymbolicLink() ? `-> ${readlinkSync(path)}` : "folder";
+      }
+      return found;
+    },
+    put: async (path: string, text: string, mode = 0o660) => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text);
+      await chmod(path, mode);
+      return path;
+    },
+  };
+}
+
+const everyPlace = clientNames.flatMap((client) => Object.keys(clients[client].files).map((scope) => ({ client, scope })));
+
+describe("every client", () => {
+  test("the table has the twelve that were promised", () => {
+    expect([...clientNames].sort()).toEqual(["claude-code", "claude-desktop", "cline", "codex", "continue", "cursor", "gemini", "hermes", "opencode", "vscode", "windsurf", "zed"]);
+    expect(installCommand.operandMeanings?.[0]?.meaning).toBe(`One of ${clientNames.join(", ")}.`);
+  });
+
+  test.each(everyPlace)("$client, $scope: a dry run changes nothing, a second run changes nothing more, and uninstalling leaves nothing", async ({ client, scope }) => {
+    const { tree, plan, change } = await openMachine();
+    const before = await tree();
+    const planned = await plan({ client, scope });
+    expect(planned.changes.map(({ action }) => action)).toEqual(planned.changes.map(() => "create"));
+    expect(planned.changes.map(({ diff }) => diff).join("\n")).toContain("/srv/holdfast/dist/main.js");
+    expect(await tree()).toEqual(before);
+    await change({ client, scope });
+    const installed = await tree();
+    expect((await plan({ client, scope })).changes).toEqual([]);
+    expect(await tree()).toEqual(installed);
+    await change({ action: "uninstall", client, scope });
+    expect(await tree()).toEqual(before);
+  });
+
+  test.each(everyPlace)("$client, $scope: files that were there come back to the byte, with their mode", async ({ client, scope }) => {
+    const { tree, plan, change, put } = await openMachine();
+    const texts: Record<string, string> = {
+      json: '{ // theirs\n      "theirs": [1,2],\n}',
+      jsonc: "{ }",
+      toml: 'theirs = "x"  # theirs\n\n\n',
+      yaml: "theirs:   [1, 2] # theirs\n",
+      md: "# Theirs\n\n\ntext",
+    };
+    for (const { path, diff } of (await plan({ client, scope })).changes) {
+      // Files that are ours as a whole have no earlier content.
+      if (!diff.includes("Written by `holdfast install`")) await put(path, texts[path.slice(path.lastIndexOf(".") + 1)] as string);
+    }
+    const before = await tree();
+    expect(Object.keys(before).length).toBeGreaterThan(2);
+    const { backups } = await change({ client, scope });
+    const installed = await tree();
+    for (const path of backups) expect(path).toMatch(/\.holdfast-backup-19700101T000000Z$/);
+    for (const [path, content] of Object.entries(before)) if (/theirs/i.test(content)) expect(installed[path]).toMatch(/^660 [\s\S]*theirs/i);
+    await change({ action: "uninstall", client, scope });
+    expect(await tree()).toEqual(before);
+  });
+
+  test.each(everyPlace)("$client, $scope: a file that the client changed meanwhile loses our part and nothing else", async ({ client, scope }) => {
+    const { plan, change } = await openMachine();
+    const [server] = (await plan({ client, scope })).changes;
+    const path = server?.path as string;
+    await change({ client, scope });
+    const text = await readFile(path, "utf8");
+    const added = path.endsWith(".toml") ? `${text}\n[later]\na = 1\n` : path.endsWith(".yaml") ? `${text}later: 1\n` : text.replace("{", '{\n  "later": 1,');
+    await writeFile(path, added);
+    await change({ action: "uninstall", client, scope });
+    const left = await readFile(path, "utf8");
+    expect(left).toContain("later");
+    expect(left).not.toMatch(/holdfast\/dist/);
+  });
+
+  test.each([
+    ["claude-code", ["mcpServers"], { type: "http", url: "http://127.0.0.1:7420/mcp" }],
+    ["cursor", ["mcpServers"], { url: "http://127.0.0.1:7420/mcp" }],
+    ["vscode", ["servers"], { type: "http", url: "http://127.0.0.1:7420/mcp" }],
+    ["windsurf", ["mcpServers"], { serverUrl: "http://127.0.0.1:7420/mcp" }],
+    ["gemini", ["mcpServers"], { httpUrl: "http://127.0.0.1:7420/mcp" }],
+    ["opencode", ["mcp"], { type: "remote", url: "http://127.0.0.1:7420/mcp", enabled: true }],
+    ["zed", ["context_servers"], { url: "http://127.0.0.1:7420/mcp" }],
+    ["cline", ["mcpServers"], { type: "streamableHttp", url: "http://127.0.0.1:7420/mcp", disabled: false }],
+  ] as const)("%s is given a running server's address in its own way", async (client, [key], entry) => {
+    const { change } = await openMachine();
+    await change({ client });
+    const { changes } = await change({ client, http: "http://127.0.0.1:7420/mcp" });
+    expect(parseJsonc(await readFile(changes[0]?.path as string, "utf8"))[key].holdfast).toEqual(entry);
+  });
+
+  test("platforms keep their own places", async () => {
+    const paths = async (over: Partial<Places>, client: string) => (await (await openMachine(over)).plan({ client })).changes[0]?.path;
+    expect(await paths({ platform: "darwin" }, "claude-desktop")).toMatch(/home\/Library\/Application Support\/Claude\/claude_desktop_config\.json$/);
+    expect(await paths({ platform: "win32" }, "vscode")).toMatch(/home\/AppData\/Roaming\/Code\/User\/mcp\.json$/);
+    expect(await paths({}, "claude-desktop")).toMatch(/home\/\.config\/Claude\/claude_desktop_config\.json$/);
+    const moved = await temporaryFolder();
+    expect(await paths({ codexFolder: moved }, "codex")).toBe(join(moved, "config.toml"));
+    expect(await paths({ claudeFolder: moved }, "claude-code")).toBe(join(moved, ".claude.json"));
+    expect(await paths({ xdgConfigFolder: moved }, "opencode")).toBe(join(moved, "opencode", "opencode.json"));
+  });
+
+  test("the file a client already reads is taken", async () => {
+    const { plan, put, places } = await openMachine();
+    const jsonc = await put(join(places.home, ".config", "opencode", "opencode.jsonc"), "{}");
+    expect((await plan({ client: "opencode" })).changes[0]?.path).toBe(jsonc);
+    await mkdir(join(places.home, ".cline", "data", "settings"), { recursive: true });
+    expect((await plan({ client: "cline" })).changes[0]?.path).toContain(".cline");
+  });
+});
+
+describe("what can go wrong", () => {
+  test("a file that is not valid is named with its line, and no file at all is touched", async () => {
+    const { change, put, tree, places } = await openMachine();
+    const path = await put(join(places.home, ".claude", "settings.json"), '{\n  "hooks": {,}\n}\n');
+    const before = await tree();
+    await expect(change({ client: "claude-code" })).rejects.toThrow(`${path}:2:13: not valid JSON`);
+    await expect(change({ action: "uninstall", client: "claude-code" })).rejects.toThrow("not valid JSON");
+    expect(await tree()).toEqual(before);
+  });
+
+  test("text that is not UTF-8, a folder in place of the file and a file that is too large are refused", async () => {
+    const { plan, places } = await openMachine();
+    const path = join(places.home, ".cursor", "mcp.json");
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, Buffer.from([0x7b, 0xff, 0x7d]));
+    await expect(plan({ client: "cursor" })).rejects.toThrow("is not UTF-8 text");
+    await rm(path);
+    await mkdir(path);
+    await expect(plan({ client: "cursor" })).rejects.toThrow("is not a file");
+    await rm(path, { recursive: true });
+    await writeFile(path, Buffer.alloc(17 * 1024 * 1024, " "));
+    await expect(plan({ client: "cursor" })).rejects.toThrow("is larger than");
+  });
+
+  test("a link inside the home folder is followed and stays a link", async () => {
+    const { change, put, places, tree } = await openMachine();
+    const real = await put(join(places.home, "dotfiles", "mcp.json"), "{}\n");
+    await mkdir(join(places.home, ".cursor"));
+    const link = join(places.home, ".cursor", "mcp.json");
+    await symlink(real, link);
+    const before = await tree();
+    await change({ client: "cursor" });
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(await readFile(real, "utf8")).toContain("holdfast");
+    await change({ action: "uninstall", client: "cursor" });
+    expect(await tree()).toEqual(before);
+  });
+
+  test.each([
+    ["a file", async (link: string, outside: string) => symlink(outside, link)],
+    [
+      "a folder on the way",
+      async (link: string, outside: string) => {
+        await rm(dirname(link), { recursive: true });
+        await symlink(dirname(outside), dirname(link));
+      },
+    ],
+    ["nothing", async (link: string, outside: string) => symlink(`${outside}-gone`, link)],
+  ])("a link that leads out of the project to %s is refused and nothing outside is touched", async (_what, makeLink) => {
+    const { change, put, places, tree } = await openMachine();
+    const outside = await put(join(places.home, "secret", "mcp.json"), "{}");
+    const link = join(places.project, ".cursor", "mcp.json");
+    await mkdir(dirname(link), { recursive: true });
+    await makeLink(link, outside);
+    const before = await tree();
+    await expect(change({ client: "cursor", scope: "project" })).rejects.toThrow(/leads out of the folder|leads nowhere/);
+    await expect(change({ action: "uninstall", client: "cursor", scope: "project" })).rejects.toThrow(/leads out of the folder|leads nowhere/);
+    expect(await tree()).toEqual(before);
+  });
+
+  test("a file that changes between the question and the answer is not overwritten", async () => {
+    const { plan, put, places, tree } = await openMachine();
+    const path = await put(join(places.home, ".claude.json"), "{}\n");
+    const planned = await plan({ client: "claude-code" });
+    await writeFile(path, '{"new": 1}\n');
+    const before = await tree();
+    await expect(planned.apply()).rejects.toMatchObject({ code: "conflict" });
+    expect(await tree()).toEqual(before);
+  });
+
+  test.skipIf(process.platform === "win32")("when one file cannot be written, those before it are put back", async () => {
+    const { plan, put, places, tree } = await openMachine();
+    await put(join(places.home, ".claude.json"), "{}\n");
+    const planned = await plan({ client: "claude-code" });
+    // A file stands where a folder has to be made.
+    await put(join(places.home, ".claude", "skills"), "");
+    const before = await tree();
+    await expect(planned.apply()).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("could not be written") });
+    expect(await tree()).toEqual(before);
+  });
+
+  test("new files are the user's alone; in a project they are like any other", async () => {
+    const { change, places } = await openMachine();
+    await change({ client: "cursor" });
+    expect((await stat(join(places.home, ".cursor", "mcp.json"))).mode & 0o777).toBe(0o600);
+    await change({ client: "cursor", scope: "project" });
+    expect((await stat(join(places.project, ".cursor", "mcp.json"))).mode & 0o777).toBe(0o644);
+  });
+
+  test("a skill of the user's under our name is not overwritten, and a second backup does not overwrite the first", async () => {
+    const { change, put, places } = await openMachine();
+    await put(join(places.home, ".claude", "skills", "holdfast-checkpoint", "SKILL.md"), "mine");
+    await expect(change({ client: "claude-code" })).rejects.toThrow("was not written by Holdfast");
+    const path = await put(join(places.home, ".claude.json"), '{"a":1}');
+    await change({ client: "claude-code", serverOnly: true });
+    await writeFile(path, '{"b":2}');
+    const { backups } = await change({ client: "claude-code", serverOnly: true });
+    expect(backups).toEqual([`${path}.holdfast-backup-19700101T000000Z-2`]);
+    expect(await readFile(`${path}.holdfast-backup-19700101T000000Z`, "utf8")).toBe('{"a":1}');
+    await change({ action: "uninstall", client: "claude-code" });
+    expect((await readdir(places.home)).filter((name) => name.includes("backup"))).toEqual([]);
+    expect(existsSync(join(places.home, ".claude", "skills", "holdfast-checkpoint", "SKILL.md"))).toBe(true);
+  });
+
+  test("an entry that the user wrote by hand is kept in a backup, and a changed installation still leaves nothing", async () => {
+    const { change, put, places, tree } = await openMachine();
+    const before = await tree();
+    const text = '{"mcpServers": {"holdfast": {"command": "my-own-way"}}}';
+    const path = await put(join(places.home, ".cursor", "mcp.json"), text);
+    const { backups } = await change({ client: "cursor" });
+    expect(await readFile(backups[0] as string, "utf8")).toBe(text);
+    await change({ action: "uninstall", client: "cursor" });
+    expect(existsSync(path)).toBe(false);
+    await rm(dirname(path), { recursive: true });
+    await change({ client: "cursor" });
+    await change({ client: "cursor", http: "http://127.0.0.1:1/mcp" });
+    await change({ action: "uninstall", client: "cursor" });
+    expect(await tree()).toEqual(before);
+  });
+
+  test.each([
+    [{ client: "emacs" }, /^<client>: must be one of claude-code, /],
+    [{ client: "__proto__" }, /^<client>: must be one of/],
+    [{ client: "cursor", scope: "machine" }, /^--scope: must be one of user, project/],
+    [{ client: "windsurf", scope: "project" }, /^--scope: Windsurf keeps its servers only in files of the user/],
+    [{ client: "cursor", http: "ftp://x" }, /^--http: must be an http: or https: URL/],
+    [{ client: "cursor", http: "not a url" }, /^--http: must be/],
+    [{ client: "cursor", http: "http://me:secret@host/mcp" }, /^--http: must not hold a user/],
+    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp" }, /^--http: Claude Desktop cannot/],
+  ])("%j is refused in words", async (request, message) => {
+    await expect((await openMachine()).plan(request)).rejects.toThrow(message);
+  });
+});
+
+describe("the document about clients", () => {
+  const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
+
+  test.each(everyPlace)("says where $client, $scope, is set up", async ({ client, scope }) => {
+    const { plan, places } = await openMachine();
+    const row = page.split("\n").find((line) => line.startsWith(`| \`${client}\` | ${scope} |`)) ?? "";
+    const { changes } = await plan({ client, scope });
+    expect(row).toContain(clients[client].title);
+    for (const { path } of changes) {
+      const shown = path
+        .replace(places.home, "~")
+        .replace(`${places.project}/`, "")
+        .replace(/holdfast-(checkpoint|knowledge|handoff)/, "holdfast-*")
+        .replace("~/.config/Code", "CODE")
+        .replace("~/.config/Claude", "CLAUDE");
+      expect(row).toContain(`\`${shown}\``);
+    }
+  });
+});
+
+describe("how the server is started", () => {
+  const from = (script: string, platform: NodeJS.Platform = "linux") => ({ execPath: "/n/node", script, platform });
+
+  test("a checkout and a global installation by their path, anything else by npx", () => {
+    expect(serverLaunch(from("/src/holdfast/dist/main.js"), "project")).toEqual({ command: "/n/node", args: ["/src/holdfast/dist/main.js"] });
+    const global = "/usr/lib/node_modules/holdfast/dist/main.js";
+    expect(serverLaunch(from(global), "user")).toEqual({ command: "/n/node", args: [global] });
+    expect(serverLaunch(from(global), "project")).toEqual({ command: "npx", args: ["-y", "holdfast"] });
+    expect(serverLaunch(from("/x/_npx/1a/node_modules/holdfast/dist/main.js"), "user").command).toBe("npx");
+    expect(serverLaunch(from("/p/node_modules/holdfast/dist/main.js"), "user").command).toBe("npx");
+    expect(serverLaunch(from("C:\\p\\node_modules\\holdfast\\dist\\main.js", "win32"), "user")).toEqual({ command: "cmd", args: ["/c", "npx", "-y", "holdfast"] });
+  });
+
+  test("a shell gets every word as it is", () => {
+    expect(shellLine({ command: "/n/node", args: ["/a b/main.js"] }, ["hook", "session-start", "--namespace", "$(x) 'y'"])).toBe(
+      `/n/node "/a b/main.js" hook session-start --namespace '$(x) '\\''y'\\'''`,
+    );
+    expect(shellLine({ command: "cmd", args: ["/c", "npx", "-y", "holdfast"] }, ["hook", "pre-compact"])).toBe("npx -y holdfast hook pre-compact");
+  });
+
+  test("the store's flags reach the hooks, all flags reach the server", async () => {
+    const { change, places } = await openMachine();
+    await change({ client: "claude-code", serverArgs: ["--store", "sqlite:/s", "--profile", "coding"], storeArgs: ["--store", "sqlite:/s"] });
+    expect(parseJsonc(await readFile(join(places.home, ".claude.json"), "utf8")).mcpServers.holdfast).toEqual({
+      type: "stdio",
+      command: "/opt/node",
+      args: ["/srv/holdfast/dist/main.js", "--store", "sqlite:/s", "--profile", "coding"],
+    });
+    const { hooks } = parseJsonc(await readFile(join(places.home, ".claude", "settings.json"), "utf8"));
+    expect(hooks.SessionStart[0].hooks[0].command).toBe("/opt/node /srv/holdfast/dist/main.js hook session-start --store sqlite:/s");
+  });
+
+  test("with a server elsewhere there are skills but no hooks, and the answer says so", async () => {
+    const { change } = await openMachine();
+    const { changes, notes } = await change({ client: "claude-code", http: "https://memory.example/mcp" });
+    expect(changes.map(({ what }) => what)).toEqual(["MCP server", "skill checkpoint", "skill knowledge", "skill handoff"]);
+    expect(notes.join(" ")).toContain("Hooks were left out");
+  });
+});
