@@ -1,0 +1,63 @@
+import { invalidInput } from "../../kernel/errors.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { AdoptOptions, Landing } from "../adoption.ts";
+import { adopt } from "../adoption.ts";
+import { journalKeys } from "../keyspace.ts";
+import type { KnownWorkspace } from "../workspace/known-workspaces.ts";
+import { knownWorkspaceRanges, rememberWorkspace } from "../workspace/known-workspaces.ts";
+import { globalPlace } from "./journal.ts";
+import type { EntryText } from "./journal-entry.ts";
+import { entryIndex, requireEntryText, requireSessionId, toStoredEntry } from "./journal-entry.ts";
+import { fromStoredHighlights, mergeHighlights, toStoredHighlights } from "./session-highlights.ts";
+
+export interface ForeignEntry extends EntryText {
+  /** As it was called there. */
+  readonly id: string;
+  readonly createdAtMs: number;
+  readonly sessionId: string;
+  readonly global: boolean;
+}
+
+const idForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
+/** Brings in a journal entry under its own id and time; its session's highlights grow by it as if it had been saved here. */
+export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: KnownWorkspace, options: AdoptOptions): Promise<Landing> {
+  const { id, createdAtMs, sessionId, global, description, highlights, activeFiles, tags, gitBranch, workContext } = foreign;
+  if (!idForm.test(id)) throw invalidInput("id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");
+  if (!Number.isSafeInteger(createdAtMs) || createdAtMs < 0) throw invalidInput("timestamp", "must be a time after 1970");
+  requireEntryText(foreign);
+  requireSessionId(sessionId);
+  const place = global ? globalPlace : workspace.id;
+  const entryKey = journalKeys.entry(id);
+  const sessionKey = journalKeys.session(workspace.id, sessionId);
+  const value = toStoredEntry({
+    description,
+    highlights,
+    activeFiles,
+    tags,
+    gitBranch,
+    workContext,
+    sessionId,
+    workspace: { id: workspace.id, name: workspace.name },
+    global,
+    createdAtMs,
+  });
+  return adopt(scope, options, async () => {
+    const snapshot = await scope.store.read([keyRange(entryKey), ...knownWorkspaceRanges(workspace), keyRange(sessionKey)]);
+    const here = snapshot.entries.find(({ key }) => key === entryKey);
+    if (here !== undefined) return { landing: canonicalJson(here.value) === canonicalJson(value) ? "same" : "different" };
+    const session = snapshot.entries.find(({ key }) => key === sessionKey);
+    const merged = mergeHighlights(fromStoredHighlights(session?.value), highlights, undefined, snapshot.nowMs);
+    return {
+      checks: [{ key: entryKey, is: "absent" }, ...(highlights.length === 0 ? [] : [{ key: sessionKey, version: session?.version ?? 0 }])],
+      writes: [
+        { op: "put", key: entryKey, value, index: entryIndex(place, foreign), record: { kind: "checkpoint", op: "save", subject: id } },
+        { op: "put", key: journalKeys.listed.key(place, createdAtMs, id), value: null },
+        ...(highlights.length === 0 ? [] : [{ op: "put" as const, key: sessionKey, value: toStoredHighlights(merged) }]),
+        ...rememberWorkspace(snapshot, workspace),
+      ],
+    };
+  });
+}

@@ -1,0 +1,172 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import type { ImportReport } from "../../transfer/import-records.ts";
+import type { SourceName } from "../../transfer/originals/reading.ts";
+import type { CliHost, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { bold, safeText, styleFor, table, yellow } from "./terminal-text.ts";
+
+/** Spelled out here so that the readers are loaded only when something is imported. */
+const sources: readonly SourceName[] = ["agentcheckpoint", "sidecar", "goldfish", "sage", "mirror"];
+const isSource = (word: string): word is SourceName => (sources as readonly string[]).includes(word);
+
+export const importCommand: Command = {
+  path: ["import"],
+  summary: "Bring in the store of AgentCheckpoint, MCP State Sidecar, Goldfish or Sage, or mirror files",
+  details:
+    "Reads a database file or a folder, shows what it would do, and asks. The original is only read. Nothing that is here is replaced: what has the same name and another content stays as it is and is listed. " +
+    "Importing again changes nothing. Exit code 1 when something could not be read or was kept back.",
+  operands: "[path]",
+  operandMeanings: [
+    { name: "path", meaning: "The database file, or the folder with the files. May be left out with --from goldfish where --goldfish-dir or its variable says it." },
+  ],
+  flags: [
+    { name: "from", takes: "SOURCE", choices: sources, meaning: `Whose store it is: ${sources.join(", ")}. Found out from the content when not given.` },
+    {
+      name: "folder",
+      takes: "DIR",
+      repeats: true,
+      meaning: "A project's folder: Goldfish entries of a workspace of that name go to it. The current folder counts by itself. May be repeated.",
+    },
+    { name: "dry-run", meaning: "Show what would happen, and change nothing." },
+    { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
+  ],
+  examples: [
+    "holdfast import ~/.hermes/checkpoints.db",
+    "holdfast import state_sidecar.db --dry-run",
+    "holdfast import ~/.coa/goldfish --folder ~/code/api",
+    "holdfast import ~/.sage --yes --json",
+  ],
+  run: runImportCommand,
+};
+
+async function runImportCommand({ host, flags, words, json }: Invocation): Promise<number> {
+  const [given, ...others] = words;
+  const from = flags.from as string | undefined;
+  if (given === undefined && from !== "goldfish") throw missingPath();
+  if (others.length > 0) throw invalidInput("<path>", "must be one file or folder");
+  if (from !== undefined && !isSource(from)) throw invalidInput("--from", `must be one of ${sources.join(", ")}`);
+  const dryRun = flags["dry-run"] === true;
+  await using runtime = await host.open(flags);
+  if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", "import changes the store, and this command was started read-only.");
+  const path = given ?? runtime.config.goldfishDir;
+  if (path === undefined) throw missingPath();
+  const [{ readSource }, { importRecords }, { placeWorkspaces }] = await Promise.all([
+    import("../../transfer/read-source.ts"),
+    import("../../transfer/import-records.ts"),
+    import("../../transfer/place-workspaces.ts"),
+  ]);
+  const { base } = runtime;
+  const scope = { ...base, agent: runtime.config.agent };
+  const reading = await readSource(path, from);
+  const workspaces = await placeWorkspaces(base.store, base.server.surroundings, (flags.folder as readonly string[] | undefined) ?? []);
+  const run = (isDryRun: boolean): Promise<ImportReport> =>
+    importRecords(scope, reading, {
+      dryRun: isDryRun,
+      workspaceOf: workspaces.of,
+      // Files that are being read in need no copies of themselves.
+      mirror: reading.source === "mirror" ? undefined : base.server.mirror,
+      onProgress: progressLine(host, isDryRun ? "reading" : "importing"),
+    });
+  const plan = await run(true);
+  const style = styleFor(host.stdout, runtime.config.colourAllowed, base.clock.nowMs());
+  if (!json) host.stdout.write(renderReport(plan, [...workspaces.byNameOnly], style));
+  const isWork = countOf(plan, "new") > 0;
+  const applies = !dryRun && isWork && (await confirmed(host, flags.yes === true, json));
+  const report = applies ? await run(false) : plan;
+  if (json) host.stdout.write(`${JSON.stringify(toJson(report, applies, [...workspaces.byNameOnly]))}\n`);
+  else host.stdout.write(lastLine(report, plan, { applies, dryRun, isWork }));
+  const isDeclined = isWork && !applies && !dryRun;
+  return isDeclined || report.problems.length > 0 || report.different.length > 0 ? exitCodes.negative : exitCodes.ok;
+}
+
+const missingPath = (): HoldfastError => invalidInput("<path>", "is missing; give the database file or the folder to import");
+
+async function confirmed(host: CliHost, yes: boolean, json: boolean): Promise<boolean> {
+  if (yes) return true;
+  if (!host.stdinIsTerminal || json) throw new HoldfastError("invalid_input", "--yes: is needed where nobody can be asked; nothing was imported", { details: { field: "--yes" } });
+  host.stdout.write("Import? [y/N] ");
+  for await (const chunk of host.stdin()) return /^\s*y(es)?\s*$/i.test(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
+  return false;
+}
+
+/** One line, written over and over; nothing where it is not a terminal. */
+function progressLine({ stderr }: CliHost, verb: string): ((done: number, all: number) => void) | undefined {
+  if (stderr.isTTY !== true) return undefined;
+  let shown = -1;
+  return (done, all) => {
+    const percent = Math.floor((done / all) * 100);
+    if (percent === shown) return;
+    shown = percent;
+    stderr.write(done === all ? "\r\u001b[K" : `\r\u001b[K${verb} ${done} of ${all} (${percent} %)`);
+  };
+}
+
+const countOf = ({ kinds }: ImportReport, landing: "new" | "same" | "different" | "lapsed"): number => Object.values(kinds).reduce((sum, counts) => sum + counts[landing], 0);
+
+const sourceTitles: Readonly<Record<SourceName, string>> = {
+  agentcheckpoint: "AgentCheckpoint",
+  sidecar: "MCP State Sidecar",
+  goldfish: "Goldfish",
+  sage: "Sage",
+  mirror: "mirror files",
+};
+const linesMax = 20;
+
+function renderReport(report: ImportReport, byNameOnly: readonly string[], style: TextStyle): string {
+  const { source, kinds, different, problems, adjusted, leftBehind } = report;
+  const rows = Object.entries(kinds).map(([kind, counts]) => [kind, ...[counts.new, counts.same, counts.different, counts.lapsed].map(String)]);
+  return [
+    `${bold(style, `From ${sourceTitles[source]}`)}\n`,
+    rows.length === 0 ? "Nothing to bring in.\n" : table(["kind", "new", "here already", "differs", "expired"], rows, style),
+    list(
+      "Kept as they are here, although they differ there",
+      different.map(({ kind, id }) => `${kind} ${id}`),
+      style,
+    ),
+    list(
+      "Could not be read or is not allowed here",
+      problems.map(({ where, reason }) => `${where}: ${reason}`),
+      style,
+    ),
+    list(
+      "Brought in with changes",
+      adjusted.map(({ kind, id, what }) => `${kind} ${id}: ${what}`),
+      style,
+    ),
+    list(
+      "Left behind",
+      leftBehind.map(({ what, count, reason }) => `${count} ${what}. ${reason}`),
+      style,
+    ),
+    list("Workspaces kept by their name alone; --folder DIR places one in its repository", byNameOnly, style),
+  ].join("");
+}
+
+function list(title: string, lines: readonly string[], style: TextStyle): string {
+  if (lines.length === 0) return "";
+  const more = lines.length > linesMax ? [`… and ${lines.length - linesMax} more; --json has them all`] : [];
+  return `\n${yellow(style, `${title}:`)}\n${[...lines.slice(0, linesMax).map((line) => safeText(line)), ...more].map((line) => `  ${line}\n`).join("")}`;
+}
+
+function lastLine(
+  report: ImportReport,
+  plan: ImportReport,
+  { applies, dryRun, isWork }: { readonly applies: boolean; readonly dryRun: boolean; readonly isWork: boolean },
+): string {
+  if (!applies) return `\n${dryRun ? "Nothing was changed: this was a dry run." : isWork ? "Nothing was imported." : "There is nothing new to import."}\n`;
+  const late = report.problems.slice(plan.problems.length).map(({ where, reason }) => `Could not be imported: ${safeText(where)}: ${safeText(reason)}\n`);
+  const found = `${countOf(report, "same")} were here already, ${report.different.length} kept as they are here, ${countOf(report, "lapsed")} expired, ${report.problems.length} not readable`;
+  return `\n${late.join("")}Imported ${countOf(report, "new")}; ${found}.\n`;
+}
+
+const toJson = ({ source, dryRun: _, kinds, different, problems, adjusted, leftBehind }: ImportReport, applied: boolean, byNameOnly: readonly string[]) => ({
+  source,
+  applied,
+  kinds,
+  different,
+  problems,
+  adjusted,
+  left_behind: leftBehind,
+  workspaces_by_name: byNameOnly,
+});

@@ -1,0 +1,77 @@
+import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SqlDatabase } from "../../engines/sqlite/driver.ts";
+import { loadSqliteDriver } from "../../engines/sqlite/driver.ts";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+
+const attemptsMax = 5;
+/** What SQLite keeps beside a database that was not closed properly or is in use. */
+const companions = ["-wal", "-journal"] as const;
+
+/**
+ * Reads a private copy of somebody else's database. Opening the file itself, even read-only, would leave a `-shm` beside it,
+ * and could fold its write-ahead log into it: an original must stay as it is to the byte.
+ */
+export async function readDatabaseCopy<Answer>(path: string, read: (database: SqlDatabase) => Answer): Promise<Answer> {
+  const driver = await loadSqliteDriver();
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-import-"));
+  try {
+    const copy = join(folder, "original.db");
+    await copyWhole(path, copy);
+    const database = driver.open(copy);
+    try {
+      // Whether it is a database at all shows only when it is read.
+      tablesOf(database);
+      return read(database);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (isNoDatabase(error)) throw Object.assign(invalidInput("PATH", "is not a SQLite database that can be read"), { cause: error });
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The files belong together only if none changed while they were copied. */
+async function copyWhole(from: string, to: string): Promise<void> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const before = await stateOf(from);
+    await copyFile(from, to);
+    for (const ending of companions) {
+      await rm(to + ending, { force: true });
+      await copyFile(from + ending, to + ending).catch(absent);
+    }
+    if ((await stateOf(from)) === before) return;
+  }
+  throw new HoldfastError("unavailable", "The database is being written to; nothing was read.", { hint: "Stop the server that uses it, then try again." });
+}
+
+const stateOf = async (path: string): Promise<string> =>
+  JSON.stringify(await Promise.all(["", ...companions].map(async (ending) => stat(path + ending).then(({ size, mtimeMs }) => [size, mtimeMs], absent))));
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
+
+const notADatabase = 26;
+const corrupt = 11;
+const isNoDatabase = (error: unknown): boolean => [notADatabase, corrupt].includes(Number((error as { readonly errcode?: unknown }).errcode) & 0xff);
+
+/** Rows of one table, or why they cannot be read: one damaged table does not hide the others. */
+export function rowsOf(
+  database: SqlDatabase,
+  table: string,
+  sql: string,
+): { readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly problem?: { readonly where: string; readonly reason: string } } {
+  try {
+    return { rows: database.prepare(sql).all() as Record<string, unknown>[] };
+  } catch (error) {
+    return { rows: [], problem: { where: `table ${table}`, reason: `cannot be read: ${error instanceof Error ? error.message : String(error)}` } };
+  }
+}
+
+export const tablesOf = (database: SqlDatabase): ReadonlySet<string> =>
+  new Set((database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { readonly name: string }[]).map(({ name }) => name));

@@ -1,0 +1,103 @@
+import type { Contribution, ResearchContent, Source, Tension } from "../../domain/research/checkpoint.ts";
+import { actionTypes, contributionTypes, relations, resolutions, sourceTypes, triggers } from "../../domain/research/checkpoint.ts";
+import { isObject, textOf, textsOf } from "./parse-json.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Sage checks none of its words, and has fields that have no counterpart here. A word that is not allowed becomes a neutral one and stays
+ * readable in the text beside it; a field without a place becomes a contribution that says what it was. Both are told in the report.
+ */
+export function contentOf(fields: Fields, knownIds: ReadonlySet<string>): { readonly content: ResearchContent; readonly adjusted: readonly string[] } {
+  const adjusted: string[] = [];
+  const action = isObject(fields.action) ? fields.action : {};
+  const goal = textOf(action.goal);
+  const parent = textOf(fields.parent_checkpoint);
+  if (parent !== undefined && !knownIds.has(parent)) adjusted.push(`it continued ${parent}, which is not there`);
+  const contributions = [...listOf(fields.unique_contributions).flatMap((each) => contribution(each, adjusted)), ...withoutPlace(fields, adjusted)];
+  return {
+    content: {
+      coreQuestion: textOf(fields.core_question) ?? missing("core question", adjusted),
+      thesis: textOf(fields.thesis) ?? missing("thesis", adjusted),
+      confidence: typeof fields.confidence === "number" ? fields.confidence : Number.NaN,
+      trigger: word(textOf(fields.trigger) ?? "manual", triggers, "manual", "trigger", adjusted).word,
+      openQuestions: textsOf(fields.open_questions).filter((question) => question.trim() !== ""),
+      sources: listOf(fields.sources).map((each) => source(each, adjusted)),
+      tensions: listOf(fields.tensions).flatMap((each) => tension(each, contributions, adjusted)),
+      uniqueContributions: contributions,
+      action: goal === undefined ? undefined : actionOf(goal, action.type, adjusted),
+      skill: textOf(fields.skill),
+      workspace: textOf(fields.project),
+      continues: parent !== undefined && knownIds.has(parent) ? parent : undefined,
+    },
+    adjusted,
+  };
+}
+
+const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+function missing(what: string, adjusted: string[]): string {
+  adjusted.push(`it has no ${what}`);
+  return "(not recorded)";
+}
+
+/** The word, or a neutral one with what the text beside it must say. */
+function word<Word extends string>(
+  value: unknown,
+  allowed: readonly Word[],
+  neutral: Word,
+  what: string,
+  adjusted: string[],
+): { readonly word: Word; readonly said: readonly string[] } {
+  const found = allowed.find((each) => each === value);
+  if (found !== undefined) return { word: found, said: [] };
+  adjusted.push(`${what} ${JSON.stringify(value ?? "")} became ${JSON.stringify(neutral)}`);
+  const given = textOf(value);
+  return { word: neutral, said: given === undefined ? [] : [`${what}: ${given}`] };
+}
+
+const withSaid = (text: string, ...said: readonly (readonly string[])[]): string => (said.flat().length === 0 ? text : `${text} (${said.flat().join("; ")})`);
+
+function source({ id, type, take, relation }: Fields, adjusted: string[]): Source {
+  const kind = word(type, sourceTypes, "document", "source type", adjusted);
+  const stance = word(relation, relations, "nuances", "relation", adjusted);
+  return { id: textOf(id) ?? "(unnamed)", type: kind.word, take: withSaid(textOf(take) ?? "(nothing noted)", kind.said, stance.said), relation: stance.word };
+}
+
+function tension({ between, nature, resolution }: Fields, contributions: Contribution[], adjusted: string[]): Tension[] {
+  const [one, other, ...more] = textsOf(between);
+  const outcome = word(resolution, resolutions, "unresolved", "resolution", adjusted);
+  const text = withSaid(textOf(nature) ?? "(nothing noted)", outcome.said);
+  if (textOf(one) !== undefined && textOf(other) !== undefined && more.length === 0) return [{ between: [one as string, other as string], nature: text, resolution: outcome.word }];
+  adjusted.push("a tension that is not between two became a contribution");
+  contributions.push({ type: "synthesis", content: `Tension between ${textsOf(between).join(", ")}: ${text}` });
+  return [];
+}
+
+function contribution({ type, content }: Fields, adjusted: string[]): Contribution[] {
+  const text = textOf(content);
+  if (text === undefined) return [];
+  const kind = word(type, contributionTypes, "discovery", "contribution type", adjusted);
+  return [{ type: kind.word, content: withSaid(text, kind.said) }];
+}
+
+function actionOf(goal: string, type: unknown, adjusted: string[]): ResearchContent["action"] {
+  const kind = word(type, actionTypes, "exploration", "action type", adjusted);
+  return { goal: withSaid(goal, kind.said), type: kind.word };
+}
+
+function withoutPlace(fields: Fields, adjusted: string[]): Contribution[] {
+  const parts: readonly (readonly [what: string, texts: readonly string[]])[] = [
+    ["Key evidence", textsOf(fields.key_evidence)],
+    ["Reasoning", [textOf(fields.reasoning_trace)].filter((text) => text !== undefined)],
+    ["Code references", [textOf(fields.code_references)].filter((text) => text !== undefined)],
+    ["Files explored", [textsOf(fields.files_explored).join(", ")]],
+    ["Files changed", [textsOf(fields.files_changed).join(", ")]],
+    ["From", textsOf(fields.unread)],
+  ];
+  return parts.flatMap(([what, texts]) => {
+    const said = texts.filter((text) => text.trim() !== "");
+    if (said.length > 0) adjusted.push(`${what.toLowerCase()} became ${said.length === 1 ? "a contribution" : "contributions"}`);
+    return said.map((text): Contribution => ({ type: "synthesis", content: `${what}: ${text}` }));
+  });
+}

@@ -1,0 +1,74 @@
+import { statuses } from "../../domain/knowledge/note.ts";
+import { isObject, textOf, textsOf } from "./parse-json.ts";
+import type { FoundRecord, Problem } from "./reading.ts";
+import { parseSageYaml, splitFrontMatter } from "./sage-text.ts";
+import type { FoundFile } from "./walk-folder.ts";
+import { readText } from "./walk-folder.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Notes lie in a folder called knowledge, unless the folder given is itself that one. */
+export const isKnowledgeFile = (name: string, rootName: string): boolean => name.split("/").slice(0, -1).includes("knowledge") || (rootName === "knowledge" && name !== rootName);
+
+/** A note's file has its text; the index says what it is called and what it is for. Files that the index does not name speak for themselves. */
+export async function readNotes(files: readonly FoundFile[], problems: Problem[]): Promise<readonly FoundRecord[]> {
+  const index = await readIndex(files, problems);
+  const records: FoundRecord[] = [];
+  for (const file of files.filter(({ name }) => name.endsWith(".md"))) {
+    const read = await readText(file.path);
+    const item = [...index.keys()].find((path) => file.name === path || file.name.endsWith(`/${path}`));
+    const result = "text" in read ? notesOf(read.text, item === undefined ? undefined : index.get(item), file.name) : read;
+    if (item !== undefined) index.delete(item);
+    if ("reason" in result) problems.push({ where: file.name, reason: result.reason });
+    else records.push(...result.notes);
+  }
+  for (const [path, item] of index) problems.push({ where: path, reason: `is named by the index (${String(item.id)}) and is not there` });
+  return records;
+}
+
+async function readIndex(files: readonly FoundFile[], problems: Problem[]): Promise<Map<string, Fields>> {
+  const items = new Map<string, Fields>();
+  for (const file of files.filter(({ name }) => /\.ya?ml$/.test(name))) {
+    const read = await readText(file.path);
+    const parsed = "text" in read ? parseSageYaml(read.text) : read;
+    if ("reason" in parsed) problems.push({ where: file.name, reason: parsed.reason });
+    else for (const item of Array.isArray(parsed.fields.items) ? parsed.fields.items : []) if (isObject(item) && typeof item.file === "string") items.set(item.file, item);
+  }
+  return items;
+}
+
+function notesOf(text: string, item: Fields | undefined, where: string): { readonly notes: readonly FoundRecord[] } | { readonly reason: string } {
+  const { matter, body } = splitFrontMatter(text);
+  const parsed = matter === undefined ? { fields: {} } : parseSageYaml(matter);
+  if ("reason" in parsed) return parsed;
+  const own: Fields = parsed.fields;
+  const [triggers, scope, metadata] = [item?.triggers, item?.scope, item?.metadata].map((part) => (isObject(part) ? part : {})) as [Fields, Fields, Fields];
+  const id = textOf(item?.id) ?? textOf(own.id);
+  if (id === undefined) return { reason: "is not named by the index and has no id of its own" };
+  const type = textOf(item?.type) ?? textOf(own.type) ?? "knowledge";
+  const adjusted = [
+    ...(item === undefined ? ["the index does not name it"] : []),
+    ...(type === "knowledge" ? [] : [`its type ${JSON.stringify(type)} became a keyword`]),
+    ...(textsOf(triggers.patterns).length === 0 ? [] : ["its patterns are not kept: notes are found by their words"]),
+    ...(scope.always === true ? ["it was always recalled; here it is when it fits the question"] : []),
+  ];
+  const keywords = item === undefined ? textsOf(own.keywords) : textsOf(triggers.keywords);
+  const source = textOf(metadata.source) ?? textOf(own.source);
+  const note = {
+    id,
+    content: body,
+    keywords: type === "knowledge" ? keywords : [...keywords, type],
+    ...(source === undefined ? {} : { source }),
+    status: statusOf(textOf(metadata.status) ?? textOf(own.status)),
+    trust: "medium" as const,
+  };
+  const skills = item === undefined ? skillsOf(own.skill) : textsOf(scope.skills);
+  if (skills.length > 1) adjusted.push("it was for several skills; each has its own copy");
+  const scopes: readonly (string | undefined)[] = skills.length === 0 ? [undefined] : skills;
+  return { notes: scopes.map((skill): FoundRecord => ({ kind: "note", where, note: skill === undefined ? note : { ...note, skill }, adjusted })) };
+}
+
+const skillsOf = (skill: unknown): readonly string[] => (typeof skill === "string" ? [skill] : textsOf(skill));
+
+/** To-dos that are done are kept and not recalled. */
+const statusOf = (status: string | undefined): (typeof statuses)[number] => (status === "done" ? "archived" : (statuses.find((each) => each === status) ?? "active"));

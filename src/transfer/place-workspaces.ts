@@ -1,0 +1,36 @@
+import type { KnownWorkspace } from "../domain/workspace/known-workspaces.ts";
+import type { Surroundings } from "../domain/workspace/workspace.ts";
+import { locateWorkspace, noWorkspaceId } from "../domain/workspace/workspace.ts";
+import type { Store } from "../store/store.ts";
+
+/** Goldfish's way to make a workspace of a folder's name. */
+const nameThere = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
+
+export interface PlacedWorkspaces {
+  of(name: string): Promise<KnownWorkspace>;
+  /** Names that no folder was found for. */
+  readonly byNameOnly: ReadonlySet<string>;
+}
+
+/**
+ * Goldfish knows workspaces by name, Holdfast by repository. A name belongs to the repository of that name among the folders given
+ * and the one the command is run in; any other is kept as a workspace of that name.
+ */
+export async function placeWorkspaces(store: Store, surroundings: Surroundings | undefined, folders: readonly string[]): Promise<PlacedWorkspaces> {
+  const here = surroundings === undefined ? [] : [await locateWorkspace(store, surroundings)];
+  const given = await Promise.all(folders.map((folder) => locateWorkspace(store, surroundings, folder)));
+  const placed = new Map<string, KnownWorkspace>();
+  for (const { id, name } of [...given, ...here]) if (id !== noWorkspaceId && !placed.has(nameThere(name))) placed.set(nameThere(name), { id, name });
+  const byNameOnly = new Set<string>();
+  return {
+    byNameOnly,
+    async of(name) {
+      const known = placed.get(nameThere(name));
+      if (known !== undefined) return known;
+      const { id, name: kept } = await locateWorkspace(store, undefined, name);
+      placed.set(nameThere(name), { id, name: kept });
+      byNameOnly.add(name);
+      return { id, name: kept };
+    },
+  };
+}

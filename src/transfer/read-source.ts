@@ -1,0 +1,35 @@
+import { realpath, stat } from "node:fs/promises";
+import { HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import { readAgentCheckpoint } from "./originals/agentcheckpoint.ts";
+import { detectSource } from "./originals/detect-source.ts";
+import { readGoldfish } from "./originals/goldfish.ts";
+import type { Reading, SourceName } from "./originals/reading.ts";
+import { readSage } from "./originals/sage.ts";
+import { readSidecar } from "./originals/sidecar.ts";
+import { readMirror } from "./read-mirror.ts";
+
+const readers: Readonly<Record<SourceName, (path: string) => Promise<Reading>>> = {
+  agentcheckpoint: readAgentCheckpoint,
+  sidecar: readSidecar,
+  goldfish: readGoldfish,
+  sage: readSage,
+  mirror: readMirror,
+};
+
+const databases: ReadonlySet<SourceName> = new Set(["agentcheckpoint", "sidecar"]);
+
+/** Everything that a store made elsewhere holds. It is only read: no file of it, and none beside it, is changed. */
+export async function readSource(path: string, source: SourceName | undefined): Promise<Reading> {
+  try {
+    // The path itself may be a link, because a person gave it; links below it are not followed.
+    const real = await realpath(path);
+    const found = source ?? (await detectSource(real));
+    if (databases.has(found) && !(await stat(real)).isFile()) throw invalidInput("PATH", `must be a database file, as ${found} keeps one`);
+    return await readers[found](real);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (isHoldfastError(error) || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
+    if (code === "ENOENT") throw new HoldfastError("not_found", "PATH: there is no such file or folder.", { cause: error });
+    throw new HoldfastError("invalid_input", `PATH: cannot be read (${code})`, { cause: error });
+  }
+}
