@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { chmod, mkdir, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { requireFullSync } from "../../src/engines/sqlite/connection.ts";
@@ -41,6 +42,19 @@ test("folders are made for the owner only, and so is every file of the store, wh
   } finally {
     process.umask(umask);
   }
+});
+
+test.skipIf(process.platform === "win32")("a path that is no file is refused at once, also one that would wait for its other end", async () => {
+  const folder = await temporaryFolder();
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  // Its other end is open, so that a store that does open it fails instead of hanging.
+  await using _end = await open(pipe, "r+");
+  const link = join(folder, "link");
+  await symlink(pipe, link);
+  for (const path of [pipe, link, "/dev/null"])
+    await expect(openSqliteEngine({ path }), path).rejects.toMatchObject({ code: "store_unsupported", message: expect.stringContaining("pipe, a socket or a device") });
+  await expect(openSqliteEngine({ path: folder })).rejects.toMatchObject({ code: "store_unsupported", message: expect.stringContaining("folder") });
 });
 
 test("a file that others may read is used, and health says so", async () => {

@@ -237,7 +237,7 @@ export class MemoryEngine implements Engine {
     const candidates = new Set(essentialTerms(frequencies).flatMap((i) => newestFirst.filter((row) => has(row, i)).slice(0, limits.searchCandidatesMax)));
     const hits = [...candidates]
       .filter((row) => isLive(row, nowMs))
-      .map((row) => ({ key: row.key, length: row.index?.length ?? 0, weights: terms.map((term) => weightsOf.get(row)?.get(term) ?? 0) }));
+      .map((row) => ({ key: row.key, revision: row.revision, length: row.index?.length ?? 0, weights: terms.map((term) => weightsOf.get(row)?.get(term) ?? 0) }));
     return { revision: space.revision, documents: indexed.length, totalLength: indexed.reduce((sum, row) => sum + (row.index?.length ?? 0), 0), frequencies, hits };
   }
 

@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { SqlDatabase, SqliteDriver, SqlStatement } from "./driver.ts";
 import { migrate, migrations, readPragma, rollback } from "./schema.ts";
@@ -89,6 +90,25 @@ export class Connection {
     }
     this.database.close();
   }
+
+  /**
+   * For a file that has lost its name. SQLite alone would leave the last commits in the write-ahead log, which keeps the name; leaving that
+   * mode takes them into the file first, wherever it is now, removes the log, and does neither unless nobody else has the file open.
+   */
+  takeLogAlong(): void {
+    try {
+      this.database.exec("PRAGMA journal_mode = DELETE");
+    } catch {
+      // Always: the mode itself is noted in the file by way of its name. The commits are in it by then, or somebody else is to see to it.
+    }
+  }
+
+  /** Without touching the log or the file. */
+  drop(): void {
+    this.#statements.clear();
+    this.#arrayStatements.clear();
+    this.database.close();
+  }
 }
 
 /** The transaction's last step failed: whether it reached the disk needs a second look. */
@@ -107,7 +127,8 @@ export interface ConnectionOptions {
 
 /** One attempt: throws SQLite's busy errors as they are, for the caller to try the whole open again. */
 export function openConnection({ driver, path, backUp, migrations: steps = migrations }: ConnectionOptions): Connection {
-  const database = driver.open(path);
+  // By URL, for its mode: a file that was removed a moment ago must not be made anew, empty.
+  const database = driver.open(`${pathToFileURL(path).href}?mode=rw`);
   try {
     migrate(database, (label) => backUp(database, label), steps);
     // Each setting in its own call and read back: given together, a later one has been seen not to hold.
@@ -118,6 +139,8 @@ export function openConnection({ driver, path, backUp, migrations: steps = migra
     database.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     database.exec(`PRAGMA journal_size_limit = ${keptWalBytes}`);
+    // The first look into the file in this mode makes the log and its index; from here on all three files are there.
+    readPragma(database, "user_version");
     return new Connection(database);
   } catch (error) {
     database.close();

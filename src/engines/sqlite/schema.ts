@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { SqlDatabase } from "./driver.ts";
-import { damagedError } from "./sqlite-errors.ts";
+import { damagedError, foreignError } from "./sqlite-errors.ts";
 
 /** "HFST": says in the file's header whose it is, so that another program's database is never touched. */
 export const applicationId = 0x48465354;
@@ -11,7 +11,7 @@ export const applicationId = 0x48465354;
  * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see log-id.ts).
  * `kv` repeats what a listing without values shows: neighbours by key lie far apart in the log, and a page of keys would cost a page of the file for each.
  *
- * `tombstone` remembers the last version of what is gone; `area`, `document` and `posting` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
+ * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
  * `v` stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
  */
 export const migrations: readonly string[] = [
@@ -46,10 +46,11 @@ export const migrations: readonly string[] = [
     area INTEGER NOT NULL, term TEXT NOT NULL, place INTEGER NOT NULL, weight INTEGER NOT NULL, length INTEGER NOT NULL,
     PRIMARY KEY (area, term, place)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE term (area INTEGER NOT NULL, term TEXT NOT NULL, documents INTEGER NOT NULL, PRIMARY KEY (area, term)) STRICT, WITHOUT ROWID;
   `,
 ];
 
-const tables = ["area", "document", "kv", "log", "namespace", "posting", "request", "tombstone"];
+const tables = ["area", "document", "kv", "log", "namespace", "posting", "request", "term", "tombstone"];
 
 export const readPragma = (database: SqlDatabase, name: string): number | string =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() as Record<string, number | string>)[0] as number | string;
@@ -93,7 +94,7 @@ function requireOurs(database: SqlDatabase, newest: number): number {
     ({ name }) => name,
   );
   if (version === 0 && present.length === 0) return 0;
-  if (readPragma(database, "application_id") !== applicationId) throw damagedError("The file is a database of another program, not a Holdfast store.");
+  if (readPragma(database, "application_id") !== applicationId) throw foreignError();
   if (version > newest)
     throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${newest}. Nothing was changed.`, {
       hint: "Upgrade Holdfast, or name another store with --store.",

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
@@ -40,10 +40,15 @@ import { readPragma } from "./schema.ts";
 import { isBusy, isIoError, isSuspect, translateSqliteError } from "./sqlite-errors.ts";
 import type { FileSystemType } from "./store-file.ts";
 import { prepareStoreFile, rememberOpened } from "./store-file.ts";
+import type { Standing } from "./store-place.ts";
+import { lostCommitError, lostError, StorePlace } from "./store-place.ts";
 import { searchText } from "./text-index.ts";
 
 /** How far the store's clock may be ahead of the host's before health says so. */
 const clockAheadMaxMs = 5_000;
+/** How old the last look at the store's names may be when something is read; what is written is looked after each time. */
+const lookEveryMs = 100;
+const openAttemptsMax = 3;
 
 export interface SqliteEngineOptions {
   readonly path: string;
@@ -65,8 +70,9 @@ interface Open {
 /** Opens the store, making it first where there is none. Safe for any number of processes at once. */
 export async function openSqliteEngine(options: SqliteEngineOptions): Promise<Engine> {
   const driver = typeof options.driver === "object" ? requireSafe(options.driver) : await loadSqliteDriver(options.driver);
-  const path = prepareStoreFile(options.path, options.fileSystemType);
-  const engine = new SqliteEngine(driver, path, options);
+  const named = resolve(options.path);
+  const path = prepareStoreFile(named, options.fileSystemType);
+  const engine = new SqliteEngine(driver, path, new StorePlace(path, named), options);
   // The whole open is tried again: with many processes on a new file, every step of it can meet a lock.
   await engine.ready();
   return engine;
@@ -76,6 +82,7 @@ class SqliteEngine implements Engine {
   readonly name = "sqlite";
   readonly #driver: SqliteDriver;
   readonly #path: string;
+  readonly #place: StorePlace;
   readonly #host: Clock;
   readonly #clock: NamespaceClock;
   readonly #log: Log;
@@ -85,17 +92,19 @@ class SqliteEngine implements Engine {
   /** The disk failed: what is opened next has to prove itself first. */
   #mustVerify = false;
   #dataVersion: number | string | undefined;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #standing: Standing = "in place";
   #closed = false;
 
-  constructor(driver: SqliteDriver, path: string, { clock = systemClock, log = silentLog, migrations }: SqliteEngineOptions) {
+  constructor(driver: SqliteDriver, path: string, place: StorePlace, { clock = systemClock, log = silentLog, migrations }: SqliteEngineOptions) {
     this.#driver = driver;
     this.#path = path;
+    this.#place = place;
     this.#host = clock;
     this.#clock = new NamespaceClock(clock);
     this.#log = log;
     this.#migrations = migrations;
     this.#bell = new Bell(`${path}-bell`, () => this.#hasChangedElsewhere(), log);
-    rememberOpened(path);
   }
 
   async ready(): Promise<void> {
@@ -115,13 +124,11 @@ class SqliteEngine implements Engine {
   }
 
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const { results, rings } = await this.#perform(({ connection, statements }) =>
-      connection.writing(() => {
-        const batch = new Batch(connection, statements, this.#clock, namespace);
-        const results = commits.map((commit) => batch.apply(commit));
-        return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
-      }),
-    );
+    const { results, rings } = await this.#writing(({ connection, statements }) => {
+      const batch = new Batch(connection, statements, this.#clock, namespace);
+      const results = commits.map((commit) => batch.apply(commit));
+      return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
+    });
     // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
     if (rings) this.#bell.ringSoon(namespace, this.#host);
     return results;
@@ -164,15 +171,13 @@ class SqliteEngine implements Engine {
       return expiredKeys(connection, space, nowMs, 1).length > 0 || hasOldRequests(connection, space, nowMs);
     });
     if (!isNeeded) return 0;
-    const swept = await this.#perform(({ connection, statements }) =>
-      connection.writing(() => {
-        const space = ensureNamespace(connection, namespace);
-        const batch = new Batch(connection, statements, this.#clock, namespace);
-        const result = sweepSlice(connection, batch, space, this.#clock.nowMs(namespace, space), limit);
-        batch.finish();
-        return { keep: true, result };
-      }),
-    );
+    const swept = await this.#writing(({ connection, statements }) => {
+      const space = ensureNamespace(connection, namespace);
+      const batch = new Batch(connection, statements, this.#clock, namespace);
+      const result = sweepSlice(connection, batch, space, this.#clock.nowMs(namespace, space), limit);
+      batch.finish();
+      return { keep: true, result };
+    });
     if (swept > 0) this.#bell.ring(namespace);
     return swept;
   }
@@ -183,12 +188,10 @@ class SqliteEngine implements Engine {
       return hasSomethingToCompact(connection, space, policy, this.#clock.nowMs(namespace, space));
     });
     if (!isNeeded) return { removed: 0, more: false };
-    return this.#perform(({ connection }) =>
-      connection.writing(() => {
-        const space = ensureNamespace(connection, namespace);
-        return { keep: true, result: compactSlice(connection, space, policy, this.#clock.nowMs(namespace, space), limit) };
-      }),
-    );
+    return this.#writing(({ connection }) => {
+      const space = ensureNamespace(connection, namespace);
+      return { keep: true, result: compactSlice(connection, space, policy, this.#clock.nowMs(namespace, space), limit) };
+    });
   }
 
   async namespaces(): Promise<readonly string[]> {
@@ -204,6 +207,8 @@ class SqliteEngine implements Engine {
   }
 
   async health(namespace: string): Promise<EngineHealth> {
+    // Whoever asks for it wants to know of now.
+    this.#lookedMs = Number.NEGATIVE_INFINITY;
     const { space, facts } = await this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
       const pragma = (name: string): number | string => readPragma(connection.database, name);
@@ -224,8 +229,8 @@ class SqliteEngine implements Engine {
       warnings.push(
         `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
       );
-    if (file === undefined) warnings.push("The store's file was removed or moved while in use; what is written now will be lost. Restart with the file in place.");
-    else if (process.platform !== "win32" && (file.mode & 0o077) !== 0) warnings.push("Other users of this machine may open the store's file; set its mode to 0600.");
+    if (file !== undefined && process.platform !== "win32" && (file.mode & 0o077) !== 0)
+      warnings.push("Other users of this machine may open the store's file; set its mode to 0600.");
     return {
       engine: "sqlite",
       durability: "an acknowledged write is on disk (fsync) before it is answered: it survives the end of any process and a loss of power",
@@ -259,13 +264,28 @@ class SqliteEngine implements Engine {
     return this.#perform(({ connection }) => connection.reading(() => work(connection)));
   }
 
+  /** Nobody is answered when the file has lost its name meanwhile: what was written would be found by nobody. */
+  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T }): Promise<T> {
+    return this.#perform((open) => {
+      let kept = false;
+      const result = open.connection.writing(() => {
+        const written = work(open);
+        kept = written.keep;
+        return written;
+      });
+      const standing = this.#place.glance();
+      if (standing === "in place") return result;
+      const lost = this.#lose(standing);
+      throw kept ? lostCommitError() : lost;
+    });
+  }
+
   /** The one road to SQLite: waits for locks, turns its errors into ours, and stops trusting a connection that met a failing disk. */
   #perform<T>(work: (open: Open) => T): Promise<T> {
     return retryBusy(() => {
       if (this.#closed) throw new HoldfastError("unavailable", "The store is closed.");
       try {
-        this.#open ??= this.#connect();
-        return work(this.#open);
+        return work(this.#requireOpen());
       } catch (error) {
         if (isBusy(error)) throw error;
         throw this.#judge(error);
@@ -273,17 +293,47 @@ class SqliteEngine implements Engine {
     });
   }
 
+  #requireOpen(): Open {
+    const nowMs = performance.now();
+    const open = this.#open;
+    if (open !== undefined && nowMs - this.#lookedMs < lookEveryMs) return open;
+    if (open !== undefined) {
+      const standing = this.#place.look();
+      if (standing !== "in place") throw this.#lose(standing);
+    }
+    this.#open ??= this.#connect();
+    this.#lookedMs = nowMs;
+    return this.#open;
+  }
+
+  /** The file has lost its name. While that is nobody else's it is kept open: it may come back, and no other file can be taken for it. */
+  #lose(standing: Exclude<Standing, "in place">): HoldfastError {
+    this.#lookedMs = Number.NEGATIVE_INFINITY;
+    if (this.#standing !== standing) this.#log("error", "store_file_lost", { standing });
+    this.#standing = standing;
+    if (standing !== "gone" && standing !== "elsewhere") this.#close();
+    return lostError(standing);
+  }
+
   #connect(): Open {
-    const connection = openConnection({
-      driver: this.#driver,
-      path: this.#path,
-      backUp: (database, label) => void writeBackup(database, this.#path, label, this.#host.nowMs()),
-      migrations: this.#migrations,
-    });
+    for (let attempt = 1; ; attempt += 1) {
+      const file = this.#place.requireOpenable();
+      rememberOpened(file);
+      const connection = this.#openFile();
+      const standing = this.#place.remember(file);
+      if (standing === "in place") return this.#prove(connection);
+      connection.drop();
+      // Some file systems give a file another number when it is first written to: once more tells that from a file that was replaced.
+      if (attempt === openAttemptsMax) throw lostError(standing);
+    }
+  }
+
+  #prove(connection: Connection): Open {
     try {
       if (this.#mustVerify) settle(connection);
       this.#mustVerify = false;
       this.#dataVersion = undefined;
+      this.#standing = "in place";
       return { connection, statements: new BatchStatements(connection) };
     } catch (error) {
       connection.close();
@@ -291,9 +341,24 @@ class SqliteEngine implements Engine {
     }
   }
 
+  #openFile(): Connection {
+    return openConnection({
+      driver: this.#driver,
+      path: this.#path,
+      backUp: (database, label) => void writeBackup(database, this.#path, label, this.#host.nowMs()),
+      migrations: this.#migrations,
+    });
+  }
+
   #judge(error: unknown): unknown {
     const cause = error instanceof CommitFailure ? error.cause : error;
     if (isBusy(cause)) return cause;
+    if (cause instanceof HoldfastError) return cause;
+    const standing = this.#place.look();
+    if (standing === "gone" || (standing !== "in place" && this.#open !== undefined)) {
+      const lost = this.#lose(standing);
+      return error instanceof CommitFailure ? lostCommitError() : lost;
+    }
     const failure = error instanceof CommitFailure && isIoError(cause) ? this.#judgeLostCommit(cause) : translateSqliteError(cause);
     if (isSuspect(cause)) {
       this.#log("error", "store_suspect", { reason: (cause as Error).message });
@@ -322,16 +387,25 @@ class SqliteEngine implements Engine {
   #close(): void {
     const open = this.#open;
     this.#open = undefined;
+    if (open === undefined) return;
     try {
-      open?.connection.close();
+      this.#closeAs(this.#place.look(), open.connection);
     } catch (error) {
       this.#log("debug", "store_close_failed", { reason: (error as Error).message });
     }
   }
 
+  /** What is in the log belongs into the file, wherever that is now; but where another's log has the name, somebody else may be at work. */
+  #closeAs(standing: Standing, connection: Connection): void {
+    if (standing !== "gone" && standing !== "replaced" && standing !== "mixed") return connection.close();
+    if (standing !== "mixed" && this.#place.isAlone()) connection.takeLogAlong();
+    if (standing === "replaced") this.#place.setCompanionsAside();
+    connection.drop();
+  }
+
   #hasChangedElsewhere(): boolean {
     try {
-      if (this.#open === undefined) return true;
+      if (this.#open === undefined || this.#place.glance() !== "in place") return true;
       const before = this.#dataVersion;
       this.#dataVersion = readDataVersion(this.#open.connection);
       return before !== this.#dataVersion;

@@ -78,5 +78,12 @@ export function translateSqliteError(error: unknown): HoldfastError {
 export const busyTooLong = (cause?: unknown): HoldfastError =>
   new HoldfastError("unavailable", "Other processes kept the store busy for too long; nothing was changed.", { hint: "Try again.", cause });
 
+/** Whole and well, but not ours: it is left alone, and `details.foreign` says so to whoever may have an answer to that. */
+export const foreignError = (): HoldfastError =>
+  new HoldfastError("store_damaged", "The file is a database of another program, not a Holdfast store. Nothing was overwritten.", {
+    hint: "Name another store with --store. `holdfast import` reads the files of the systems that Holdfast replaces.",
+    details: { foreign: true },
+  });
+
 export const damagedError = (what: string, cause?: unknown): HoldfastError =>
   new HoldfastError("store_damaged", `${what} Nothing was overwritten.`, { hint: "Restore a backup to this place, or name another store with --store.", cause });

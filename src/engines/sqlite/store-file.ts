@@ -1,8 +1,26 @@
-import { chmodSync, closeSync, existsSync, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, realpathSync, statfsSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { HoldfastError } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
 import { applicationId } from "./schema.ts";
-import { damagedError } from "./sqlite-errors.ts";
+import { damagedError, foreignError } from "./sqlite-errors.ts";
 
 /** What the machine says about a folder's file system; a parameter so that a network file system can be played in a test. */
 export type FileSystemType = (folder: string) => number | undefined;
@@ -33,16 +51,20 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
   const folder = dirname(absolute);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Asked before the file itself: what is there now without a store was left by another one.
+    const companions = ["-wal", "-shm"].map((suffix) => statSync(`${absolute}${suffix}`, { throwIfNoEntry: false }));
     const isNew = lstatSync(absolute, { throwIfNoEntry: false }) === undefined;
-    if (!isNew && statSync(absolute).isDirectory())
-      throw new HoldfastError("store_unsupported", "The store's path is a folder.", { hint: "Name a file, for example sqlite:FOLDER/holdfast.db" });
+    if (!isNew) requireFile(absolute);
     requireLocal(isNew ? folder : dirname(realpathSync(absolute)), fileSystemType);
     if (isNew) {
+      // A process that has lost this store's file may still have them open; the new store must not share them.
+      if (companions[0] !== undefined) setAside(`${absolute}-wal`, companions[0]);
+      if (companions[1] !== undefined) setAside(`${absolute}-shm`, companions[1]);
       syncFolders(folder);
       createPrivate(absolute);
     }
     const real = realpathSync(absolute);
-    if (!openedHere.has(real)) requireOurHeader(real);
+    requireOurFile(real, statSync(real));
     return real;
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
@@ -54,6 +76,24 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
   }
 }
 
+/** How a file is told from another that has taken its name. */
+export interface FileIdentity {
+  readonly dev: number;
+  readonly ino: number;
+}
+
+export const isSameFile = (a: FileIdentity, b: FileIdentity): boolean => a.ino === b.ino && a.dev === b.dev;
+
+/** Opening a pipe would wait for its other end for ever, and a device keeps nothing. */
+function requireFile(path: string): void {
+  const found = statSync(path);
+  if (found.isFile()) return;
+  if (found.isDirectory()) throw new HoldfastError("store_unsupported", "The store's path is a folder.", { hint: "Name a file, for example sqlite:FOLDER/holdfast.db" });
+  throw new HoldfastError("store_unsupported", "The store's path is a pipe, a socket or a device, not a file.", {
+    hint: "Name a file of its own, for example sqlite:FOLDER/holdfast.db",
+  });
+}
+
 /**
  * Files that this process has opened through SQLite. Closing any other descriptor of such a file would drop SQLite's locks on it
  * (POSIX locks belong to the process, not to the descriptor), and another process could then take the file for abandoned.
@@ -61,8 +101,35 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
  */
 const openedHere = new Set<string>();
 
+const identityText = ({ dev, ino }: FileIdentity): string => `${dev}:${ino}`;
+
 /** To be called before SQLite opens the file. */
-export const rememberOpened = (path: string): void => void openedHere.add(path);
+export const rememberOpened = (file: FileIdentity): void => void openedHere.add(identityText(file));
+
+/** Refuses another program's file before SQLite touches it; a file that is open here already has passed. */
+export function requireOurFile(path: string, file: FileIdentity): void {
+  if (!openedHere.has(identityText(file))) requireOurHeader(path);
+}
+
+/**
+ * Takes a name away from a file that must not be met under it, and says what it is called now. Another process may have done the same and made
+ * a new file already: renaming is the one step that shows which file was taken, and what was taken by mistake is given back.
+ */
+export function setAside(path: string, stale: FileIdentity): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || !isSameFile(found, stale)) return undefined;
+  const aside = `${path}.stale-${randomHex(6)}`;
+  try {
+    renameSync(path, aside);
+    if (isSameFile(statSync(aside), stale)) return aside;
+    linkSync(aside, path);
+    rmSync(aside);
+  } catch (error) {
+    // Somebody else was faster, with the same intention.
+    if (!["ENOENT", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+  return undefined;
+}
 
 /** Created before SQLite sees it: the files SQLite adds beside it take over its mode. The umask must neither widen nor narrow it. */
 export function createPrivate(path: string): void {
@@ -98,7 +165,7 @@ function requireLocal(folder: string, fileSystemType: FileSystemType): void {
   const name = networkFileSystems.get(type) ?? (type === fuse ? networkFuse.exec(mountedType(folder))?.[0] : undefined);
   if (name === undefined) return;
   throw new HoldfastError("store_unsupported", `The store's folder is on a network file system (${name}), where SQLite cannot protect a file that several processes share.`, {
-    hint: "Put the store on a local disk, or use a postgres:// or redis:// store for several machines.",
+    hint: "Put the store on a local disk.",
     details: { file_system: name },
   });
 }
@@ -134,7 +201,7 @@ function requireOurHeader(path: string): void {
   }
   if (header.toString("latin1", 0, 16) === "SQLite format 3\0") {
     if (header.readUInt32BE(applicationIdOffset) === applicationId) return;
-    throw damagedError("The file is a database of another program, not a Holdfast store.");
+    throw foreignError();
   }
   // Power was lost while the store was being made: SQLite's journal beside it puts it right.
   if (header.every((byte) => byte === 0) && existsSync(`${path}-journal`)) return;

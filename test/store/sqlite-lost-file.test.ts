@@ -1,0 +1,293 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadSqliteDriver } from "../../src/engines/sqlite/driver.ts";
+import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { everything } from "../../src/store/ranges.ts";
+import type { Engine } from "../../src/store/store.ts";
+import { sidecarHealth } from "../../src/tools/admin-tools.ts";
+import { spawnWorker } from "../support/spawn-worker.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** Longer than the engine trusts its last look at the names. */
+const aWhile = (): Promise<void> => pause(150);
+
+const set = async (engine: Engine, key: string, value = key): Promise<unknown> =>
+  openNamespaceStore(engine, "shared", systemClock).commit({ writer: "tester", writes: [{ op: "put", key, value }] });
+const keys = async (engine: Engine): Promise<string[]> => (await engine.read("shared", [everything], {})).entries.map(({ key }) => key);
+const refusal = (word: string) => expect.objectContaining({ code: "unavailable", message: expect.stringContaining(word) });
+
+async function openStore(): Promise<{ folder: string; path: string; engine: Engine }> {
+  const folder = await temporaryFolder();
+  const path = join(folder, "store.db");
+  const engine = await openSqliteEngine({ path });
+  onTestFinished(() => engine[Symbol.asyncDispose]());
+  return { folder, path, engine };
+}
+
+/** What a process that starts now finds, and whether SQLite calls the file whole. */
+async function foundAt(path: string): Promise<string[]> {
+  const database = (await loadSqliteDriver()).open(path);
+  try {
+    expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+    return (database.prepare("SELECT k FROM kv ORDER BY k").all() as { k: string }[]).map(({ k }) => k);
+  } finally {
+    database.close();
+  }
+}
+
+/** Asks again, as a client would, until the store answers; it must do so within a few seconds. */
+async function untilItAnswers<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { code?: string }).code !== "unavailable" || attempt === 50) throw error;
+      await pause(100);
+    }
+  }
+}
+
+async function statusOf(engine: Engine): Promise<string> {
+  const server = { version: "1.2.3", startedAtMs: 0, claimTtlMs: 1, engine };
+  const context = { store: openNamespaceStore(engine, "shared", systemClock), clock: systemClock, writer: "tester", server };
+  return ((await sidecarHealth.handle(context as unknown as Parameters<typeof sidecarHealth.handle>[0], {})) as { status: string }).status;
+}
+
+test("a removed file: nothing is acknowledged any more, reads and health say so, and no new file is made", async () => {
+  const { folder, path, engine } = await openStore();
+  await set(engine, "a");
+  await unlink(path);
+  // The commit is in a file that nobody will find, unless somebody kept it: neither yes nor no would be the truth.
+  await expect(set(engine, "b")).rejects.toMatchObject({ code: "outcome_unknown" });
+  for (let i = 0; i < 3; i += 1) await expect(set(engine, "c")).rejects.toEqual(refusal("removed"));
+  await expect(keys(engine)).rejects.toEqual(refusal("removed"));
+  await expect(engine.health("shared")).rejects.toEqual(refusal("restart this server"));
+  expect(await statusOf(engine)).toMatch(/^error: unavailable: .*removed/);
+  await pause(1_500);
+  await expect(set(engine, "c")).rejects.toEqual(refusal("removed"));
+  await engine[Symbol.asyncDispose]();
+  expect(readdirSync(folder).filter((name) => name !== "store.db-bell")).toEqual([]);
+});
+
+test("after a pause not even the attempt is made: the first answer is a clean refusal", async () => {
+  const { folder, path, engine } = await openStore();
+  await set(engine, "a");
+  await rename(path, join(folder, "kept.db"));
+  await aWhile();
+  await expect(keys(engine)).rejects.toEqual(refusal("removed"));
+  await expect(set(engine, "b")).rejects.toEqual(refusal("removed"));
+  await rename(join(folder, "kept.db"), path);
+  expect(await keys(engine)).toEqual(["a"]);
+});
+
+test("a whole folder removed is the same", async () => {
+  const { folder, engine } = await openStore();
+  await set(engine, "a");
+  await rm(folder, { recursive: true });
+  await expect(engine.health("shared")).rejects.toEqual(refusal("removed"));
+  await expect(set(engine, "b")).rejects.toEqual(refusal("removed"));
+  expect(existsSync(folder)).toBe(false);
+});
+
+test("health tells at once, also when something was read a moment ago", async () => {
+  const { path, engine } = await openStore();
+  expect(await statusOf(engine)).toBe("ok");
+  await unlink(path);
+  expect(await statusOf(engine)).toMatch(/^error: unavailable/);
+});
+
+test("the file moved away and back is used again, and nothing acknowledged is missing", async () => {
+  const { folder, path, engine } = await openStore();
+  await set(engine, "a");
+  await rename(path, join(folder, "away.db"));
+  await expect(engine.health("shared")).rejects.toEqual(refusal("moved away"));
+  await rename(join(folder, "away.db"), path);
+  await set(engine, "b");
+  expect(await keys(engine)).toEqual(["a", "b"]);
+  await engine[Symbol.asyncDispose]();
+  expect(await foundAt(path)).toEqual(["a", "b"]);
+});
+
+test("the file moved to another place takes every acknowledged write with it once the server ends", async () => {
+  const { folder, path, engine } = await openStore();
+  for (const key of ["a", "b", "c"]) await set(engine, key);
+  await rename(path, join(folder, "moved.db"));
+  await engine[Symbol.asyncDispose]();
+  expect(await foundAt(join(folder, "moved.db"))).toEqual(["a", "b", "c"]);
+  expect(existsSync(path)).toBe(false);
+});
+
+test("an older copy moved over the file is refused at first, then used by every server on it, and stays whole", async () => {
+  const { folder, path, engine } = await openStore();
+  const second = await openSqliteEngine({ path });
+  onTestFinished(() => second[Symbol.asyncDispose]());
+  const worker = spawnWorker<{ ok: boolean; code?: string }>("lease-holder", { path, holder: "theirs" });
+  await worker.next();
+  for (let i = 0; i < 50; i += 1) await set(engine, `old-${String(i).padStart(2, "0")}`, "x".repeat(500));
+  const copy = (await engine.backup("by-hand")) as string;
+  for (let i = 0; i < 50; i += 1) await set(second, `late-${i}`, "y".repeat(5_000));
+  await rename(copy, path);
+  await expect(engine.health("shared")).rejects.toEqual(refusal("replaced"));
+  await expect(set(second, "lost")).rejects.toMatchObject({ code: expect.stringMatching(/outcome_unknown|unavailable/) });
+  const old = Array.from({ length: 50 }, (_, i) => `old-${String(i).padStart(2, "0")}`);
+  expect(await untilItAnswers(() => keys(engine))).toEqual(old);
+  await untilItAnswers(() => set(second, "new"));
+  for (;;) {
+    worker.send({ act: "acquire" });
+    const answer = await worker.next();
+    if (answer.ok) break;
+    expect(answer.code).toMatch(/outcome_unknown|unavailable/);
+    await pause(100);
+  }
+  const both = await keys(second);
+  expect(both).toEqual(["new", ...old].concat(both.filter((key) => key.includes("deploy"))).toSorted());
+  expect(both.some((key) => key.includes("deploy"))).toBe(true);
+  expect(await keys(engine)).toEqual(both);
+  expect(await statusOf(engine)).toBe("ok");
+  await worker.kill();
+  await engine[Symbol.asyncDispose]();
+  await second[Symbol.asyncDispose]();
+  expect(await foundAt(path)).toEqual(both);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder).filter((name) => name.includes(".stale-") && name.includes("-shm"))).toEqual([]);
+}, 20_000);
+
+test("a copy that is still being written is not taken into use before it lies still", async () => {
+  const { path, engine } = await openStore();
+  for (let i = 0; i < 20; i += 1) await set(engine, `key-${i}`, "x".repeat(3_000));
+  const copy = readFileSync((await engine.backup("by-hand")) as string);
+  await unlink(path);
+  await expect(engine.health("shared")).rejects.toEqual(refusal("removed"));
+  for (let cut = 4_096; cut < copy.length; cut += 4_096) {
+    await writeFile(path, copy.subarray(cut - 4_096, cut), { flag: "a", mode: 0o600 });
+    await pause(60);
+    await expect(keys(engine)).rejects.toEqual(refusal("replaced"));
+  }
+  await writeFile(path, copy);
+  expect(await untilItAnswers(() => keys(engine))).toHaveLength(20);
+});
+
+test("an empty file, a text and another program's database in the store's place are left as they are", async () => {
+  const { folder, path, engine } = await openStore();
+  await set(engine, "a");
+  await unlink(path);
+  await writeFile(path, "");
+  await expect(engine.health("shared")).rejects.toEqual(refusal("replaced"));
+  await pause(1_300);
+  await expect(set(engine, "b")).rejects.toEqual(refusal("replaced"));
+  expect(statSync(path).size).toBe(0);
+
+  const foreign = (await loadSqliteDriver()).open(join(folder, "foreign.db"));
+  foreign.exec("CREATE TABLE recipes (name TEXT)");
+  foreign.close();
+  await writeFile(join(folder, "text.db"), "dear diary\n".repeat(50));
+  for (const name of ["text.db", "foreign.db"]) {
+    const before = readFileSync(join(folder, name), "base64");
+    await copyFile(join(folder, name), `${path}.new`);
+    await rename(`${path}.new`, path);
+    await expect(set(engine, "b")).rejects.toEqual(refusal("replaced"));
+    await pause(1_300);
+    await expect(set(engine, "b")).rejects.toMatchObject({ code: "store_damaged" });
+    expect(await statusOf(engine)).toMatch(/^error: store_damaged/);
+    expect(readFileSync(path, "base64")).toBe(before);
+  }
+}, 20_000);
+
+test("a link that leads to another store is refused, and used again when it leads back", async () => {
+  const folder = await temporaryFolder();
+  const [one, two, link] = [join(folder, "one.db"), join(folder, "two.db"), join(folder, "link.db")];
+  for (const path of [one, two]) await (await openSqliteEngine({ path }))[Symbol.asyncDispose]();
+  await symlink(one, link);
+  await using engine = await openSqliteEngine({ path: link });
+  await set(engine, "a");
+  await symlink(two, `${link}.new`);
+  await rename(`${link}.new`, link);
+  await expect(set(engine, "b")).rejects.toMatchObject({ code: "outcome_unknown" });
+  await expect(set(engine, "b")).rejects.toEqual(refusal("leads to another file"));
+  await symlink(one, `${link}.new`);
+  await rename(`${link}.new`, link);
+  await set(engine, "c");
+  expect(await keys(engine)).toContain("c");
+});
+
+interface Told {
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly startedMs: number;
+  readonly endedMs: number;
+}
+
+test("two processes never both hold a lease: whoever had the removed file is refused once another began a new one", async () => {
+  const folder = await temporaryFolder();
+  for (let round = 0; round < 4; round += 1) {
+    const path = join(folder, `store-${round}.db`);
+    const first = spawnWorker<Told>("lease-holder", { path, holder: "first" });
+    expect((await first.next()).ok).toBe(true);
+    first.send({ act: "acquire" });
+    expect((await first.next()).ok).toBe(true);
+    first.send({ act: "keep" });
+    await pause(40 * round);
+    // Half of the rounds leave the files beside it, as somebody would who knows only of the one.
+    for (const suffix of round % 2 === 0 ? ["", "-wal", "-shm"] : [""]) await rm(`${path}${suffix}`);
+    const second = spawnWorker<Told>("lease-holder", { path, holder: "second" });
+    expect(await second.next()).toMatchObject({ ok: true });
+    second.send({ act: "acquire" });
+    const taken = await second.next();
+    expect(taken, `round ${round}; first said: ${JSON.stringify(first.taken().slice(-3))}`).toMatchObject({ ok: true });
+    // From now on the first must not be told that it holds the lease, whether it is refused or meets the new store.
+    for (let i = 0; i < 16; i += 1) {
+      first.send({ act: "renew" });
+      await pause(100);
+    }
+    const renewals = first.taken();
+    expect(renewals.filter(({ ok, startedMs }) => ok && startedMs > taken.endedMs)).toEqual([]);
+    expect(renewals.some(({ code }) => code === "unavailable")).toBe(true);
+    // By the end it answers from the new store: the lease is another's.
+    expect(renewals.at(-1)).toMatchObject({ ok: false });
+    expect(renewals.at(-1)).not.toHaveProperty("code");
+    second.send({ act: "renew" });
+    expect(await second.next()).toMatchObject({ ok: true });
+    await Promise.all([first.kill(), second.kill()]);
+    expect((await foundAt(path)).length).toBeGreaterThan(0);
+  }
+}, 60_000);
+
+for (const gone of [["-wal"], ["-shm"], ["-wal", "-shm"]])
+  test(`${gone.join(" and ")} removed: refused until a restart, and nothing acknowledged is missing then`, async () => {
+    const { path, engine } = await openStore();
+    const other = spawnWorker<Told>("lease-holder", { path, holder: "other" });
+    await other.next();
+    other.send({ act: "acquire" });
+    expect((await other.next()).ok).toBe(true);
+    for (const key of ["a", "b", "c"]) await set(engine, key);
+    for (const suffix of gone) await unlink(`${path}${suffix}`);
+    expect(await statusOf(engine)).toMatch(/^error: unavailable: .*start them again/);
+    await expect(set(engine, "d")).rejects.toEqual(refusal("-wal or -shm"));
+    await pause(1_200);
+    await expect(keys(engine)).rejects.toEqual(refusal("-wal or -shm"));
+    other.send({ act: "renew" });
+    expect(await other.next()).toMatchObject({ ok: false, code: expect.stringMatching(/unavailable|outcome_unknown/) });
+    await engine[Symbol.asyncDispose]();
+    await other.kill();
+    const again = spawnWorker<Told & { keys: string[] }>("lease-holder", { path, holder: "other" });
+    expect(await again.next()).toMatchObject({ ok: true });
+    again.send({ act: "renew" });
+    expect(await again.next()).toMatchObject({ ok: true });
+    again.send({ act: "keys" });
+    expect((await again.next()).keys).toEqual(expect.arrayContaining(["a", "b", "c"]));
+  });
+
+test("a folder in which other files come and go costs no commit its acknowledgement", async () => {
+  const { folder, engine } = await openStore();
+  for (let i = 0; i < 30; i += 1) {
+    await writeFile(join(folder, `neighbour-${i}`), "");
+    await set(engine, `key-${i}`);
+    await unlink(join(folder, `neighbour-${i}`));
+  }
+  expect(await keys(engine)).toHaveLength(30);
+});
