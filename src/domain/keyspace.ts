@@ -38,22 +38,27 @@ export const workflowKeys = {
   steps: (runId: string) => prefixRange(`workflow/step/${runId}/`),
   stepOf: (stepKey: string) => Number(stepKey.slice(-padded(0).length)),
   /** All runs by age; and those of one tag. The run's id stands last. */
-  listed: { range: prefixRange("workflow/list/"), key: (createdAtMs: number, runId: string) => `workflow/list/${padded(createdAtMs)}/${runId}` },
+  listed: { range: prefixRange("workflow/list/"), key: (place: string, runId: string) => `workflow/list/${place}/${runId}` },
   tagged: {
     range: (tag: Tag) => prefixRange(`workflow/tag/${tagDigest(tag)}/`),
-    key: (tag: Tag, createdAtMs: number, runId: string) => `workflow/tag/${tagDigest(tag)}/${padded(createdAtMs)}/${runId}`,
+    key: (tag: Tag, place: string, runId: string) => `workflow/tag/${tagDigest(tag)}/${place}/${runId}`,
   },
   /** Runs nobody has claimed, in the order they are to be taken: high priority first, then old before young. */
-  ready: { range: prefixRange("workflow/ready/"), key: (priority: number, createdAtMs: number, runId: string) => `workflow/ready/${order(priority, createdAtMs)}/${runId}` },
+  ready: { range: prefixRange("workflow/ready/"), key: (priority: number, place: string, runId: string) => `workflow/ready/${urgency(priority)}/${place}/${runId}` },
   readyTagged: {
     range: (tag: Tag) => prefixRange(`workflow/ready-tag/${tagDigest(tag)}/`),
-    key: (tag: Tag, priority: number, createdAtMs: number, runId: string) => `workflow/ready-tag/${tagDigest(tag)}/${order(priority, createdAtMs)}/${runId}`,
+    key: (tag: Tag, priority: number, place: string, runId: string) => `workflow/ready-tag/${tagDigest(tag)}/${urgency(priority)}/${place}/${runId}`,
   },
   /** Claimed runs by the time at which somebody should look whether the claim has lapsed. */
   claimed: {
     dueBy: (nowMs: number): Range => ({ start: "workflow/claimed/", end: `workflow/claimed/${padded(nowMs)}~` }),
     key: (lookAtMs: number, runId: string) => `workflow/claimed/${padded(lookAtMs)}/${runId}`,
   },
+  /**
+   * A run's place among all runs, by age. Clocks stand still and go in steps, so it is the revision its creator had seen, which grows
+   * from one creation to a later one, and an ordinal for those that were created side by side in one process.
+   */
+  place: (seenRevision: number, ordinal: number) => `${padded(seenRevision)}${padded(ordinal)}`,
   idOf: (indexKey: string) => indexKey.slice(indexKey.lastIndexOf("/") + 1),
   /** The lease that is a claim. */
   resource: (runId: string) => `workflow/${runId}`,
@@ -66,8 +71,73 @@ export const sessionKeys = {
   idOf: (engineKey: string) => engineKey.slice("session/".length),
 };
 
-export type HistoryKind = "state" | "lease" | "workflow" | "session";
-export const historyKinds = ["state", "lease", "workflow", "session"] as const satisfies readonly HistoryKind[];
+/** A research checkpoint is written once; its listings repeat what a list shows, newest last. The id stands last everywhere. */
+export const researchKeys = {
+  all: prefixRange("research/checkpoint/"),
+  checkpoint: (id: string) => `research/checkpoint/${id}`,
+  checkpoints: (idPrefix: string) => prefixRange(`research/checkpoint/${idPrefix}`),
+  idOf: (engineKey: string) => engineKey.slice(engineKey.lastIndexOf("/") + 1),
+  /** Finds an equal checkpoint without reading any. */
+  content: (content: string) => `research/content/${digest(content)}`,
+  listed: (order: ResearchOrder, id: string) => `research/list/${researchOrder(order)}/${id}`,
+  list: prefixRange("research/list/"),
+  listedBy: (label: ResearchLabel, order: ResearchOrder, id: string) => `research/by/${tagDigest(label)}/${researchOrder(order)}/${id}`,
+  listBy: (label: ResearchLabel) => prefixRange(`research/by/${tagDigest(label)}/`),
+  area: "research",
+};
+/** When it was saved, and the revision its writer had seen: the order of saving, also within one millisecond. */
+interface ResearchOrder {
+  readonly savedAtMs: number;
+  readonly seenRevision: number;
+}
+type ResearchLabel = readonly [label: "skill" | "workspace", value: string];
+
+/** Notes by their full name: `id` for a global one, `@skill/id` for one of a skill. No id begins with @, no skill contains a slash. */
+export const knowledgeKeys = {
+  all: prefixRange("knowledge/note/"),
+  note: (name: string) => `knowledge/note/${name}`,
+  notes: (namePrefix: string) => prefixRange(`knowledge/note/${namePrefix}`),
+  nameOf: (engineKey: string) => engineKey.slice("knowledge/note/".length),
+  area: (skill: string | undefined) => (skill === undefined ? "knowledge" : `knowledge/${skill}`),
+};
+
+/** Where agents work. Names lead to ids: a renamed folder is found under both its names. */
+export const workspaceKeys = {
+  named: { range: (name: string) => prefixRange(`workspace/name/${digest(name)}/`), key: (name: string, id: string) => `workspace/name/${digest(name)}/${id}` },
+  id: (id: string) => `workspace/id/${id}`,
+  /** Where a repository's main line began: found out once, not by every process. */
+  root: (mainLine: string) => `workspace/root/${digest(mainLine)}`,
+  /**
+   * A run's place among all runs, by age. Clocks stand still and go in steps, so it is the revision its creator had seen, which grows
+   * from one creation to a later one, and an ordinal for those that were created side by side in one process.
+   */
+  place: (seenRevision: number, ordinal: number) => `${padded(seenRevision)}${padded(ordinal)}`,
+  idOf: (indexKey: string) => indexKey.slice(indexKey.lastIndexOf("/") + 1),
+};
+
+/** A place is a workspace's id or "global". The list of a place is by age, so that "the newest" and "since" are range reads. */
+export const journalKeys = {
+  entries: prefixRange("journal/entry/"),
+  entry: (id: string) => `journal/entry/${id}`,
+  beginning: (part: string) => prefixRange(`journal/entry/${part}`),
+  idOf: (engineKey: string) => engineKey.slice(engineKey.lastIndexOf("/") + 1),
+  listed: {
+    key: (place: string, createdAtMs: number, id: string) => `journal/list/${place}/${padded(createdAtMs)}/${id}`,
+    /** From a time on, up to another or up to a position of this list. */
+    range: (place: string, fromMs: number, untilMs: number | undefined, before: string | undefined): Range => {
+      const all = prefixRange(`journal/list/${place}/`);
+      const ends = [...(untilMs === undefined ? [] : [all.start + padded(untilMs)]), ...(before === undefined ? [] : [all.start + before])].sort();
+      return { start: all.start + padded(Math.max(0, fromMs)), end: ends[0] ?? all.end };
+    },
+    /** What stands after the place: sorts by age across places. */
+    positionOf: (listKey: string) => listKey.split("/").slice(-2).join("/"),
+  },
+  session: (workspaceId: string, sessionId: string) => `journal/session/${workspaceId}/${sessionId}`,
+  area: (place: string) => `journal/${place}`,
+};
+
+export type HistoryKind = "state" | "lease" | "workflow" | "session" | "checkpoint" | "knowledge";
+export const historyKinds = ["state", "lease", "workflow", "session", "checkpoint", "knowledge"] as const satisfies readonly HistoryKind[];
 
 /** Where the history of one named thing lies. */
 export const historyRanges: Record<HistoryKind, (name: string) => readonly Range[]> = {
@@ -75,12 +145,15 @@ export const historyRanges: Record<HistoryKind, (name: string) => readonly Range
   lease: (name) => [keyRange(leaseKeys.deadline(name))],
   workflow: (name) => [keyRange(workflowKeys.run(name)), workflowKeys.steps(name), keyRange(leaseKeys.deadline(workflowKeys.resource(name)))],
   session: (name) => [keyRange(sessionKeys.key(name))],
+  checkpoint: (name) => [keyRange(journalKeys.entry(name)), keyRange(researchKeys.checkpoint(name))],
+  knowledge: (name) => [keyRange(knowledgeKeys.note(name))],
 };
 
 export type Tag = readonly [name: string, value: string];
 
+const researchOrder = ({ savedAtMs, seenRevision }: ResearchOrder): string => `${padded(savedAtMs)}-${padded(seenRevision)}`;
 const padded = (value: number): string => String(value).padStart(16, "0");
 /** Priorities run from -1000 to 1000; the highest sorts first. */
-const order = (priority: number, createdAtMs: number): string => `${String(1000 - priority).padStart(4, "0")}/${padded(createdAtMs)}`;
+const urgency = (priority: number): string => String(1000 - priority).padStart(4, "0");
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 const tagDigest = ([name, value]: Tag): string => digest(JSON.stringify([name, value]));

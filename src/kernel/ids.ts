@@ -1,5 +1,13 @@
 import { randomBytes } from "node:crypto";
 
+let ordinals = 0;
+
+/** Grows with every call in this process: tells apart what happened in one and the same moment, in order. */
+export const nextOrdinal = (): number => {
+  ordinals += 1;
+  return ordinals;
+};
+
 /** `hexDigits` random hexadecimal digits from the system's secure source. */
 export const randomHex = (hexDigits: number): string =>
   randomBytes(Math.ceil(hexDigits / 2))

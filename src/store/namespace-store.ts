@@ -17,7 +17,7 @@ export function openNamespaceStore(engine: Engine, namespace: string, clock: Clo
     commit: async (commit) => committer.submit(prepareCommit(commit)),
     readRequest: (key) => engine.readRequest(namespace, key),
     log: async (query) => engine.log(namespace, { ...query, limit: boundedLimit(query.limit, limits.logRowsMax) }),
-    watch: (range, after, signal) => watchLog(engine, namespace, range, after, signal),
+    watch: (range, after, signal, options) => watchLog(engine, namespace, range, after, signal, options),
     count: (range) => engine.count(namespace, range),
     search: (query) => engine.search(namespace, query),
   };

@@ -104,7 +104,16 @@ export interface SearchAnswer {
   /** In how many of them each term of the query stands. */
   readonly frequencies: readonly number[];
   /** Live entries with at least one of the query's rarer terms (`essentialTerms`), in no particular order. */
-  readonly hits: readonly { readonly key: string; readonly length: number /** By term of the query; 0 where it is missing. */; readonly weights: readonly number[] }[];
+  readonly hits: readonly SearchHit[];
+}
+
+export interface SearchHit {
+  readonly key: string;
+  /** Of the entry's last change: the newer of two equal answers stands first. */
+  readonly revision: Revision;
+  readonly length: number;
+  /** By term of the query; 0 where it is missing. */
+  readonly weights: readonly number[];
 }
 
 export interface Delete {
@@ -222,8 +231,8 @@ export interface Store {
   /** The outcome of an earlier commit with this request key, if it is still kept. */
   readRequest(key: string): Promise<StoredRequest | undefined>;
   log(query: LogQuery): Promise<LogPage>;
-  /** Every change after a revision, in order, none skipped, none twice, until the signal aborts. Throws `compacted` when too far back. */
-  watch(range: Range, after: Revision, signal: AbortSignal): AsyncIterable<Change>;
+  /** Every change after a revision, in order, none skipped, none twice, until the signal aborts. Throws `compacted` when too far back. `values: false` for who only needs to know that something changed. */
+  watch(range: Range, after: Revision, signal: AbortSignal, options?: Pick<LogQuery, "values">): AsyncIterable<Change>;
   /** Live entries in the range. */
   count(range: Range): Promise<number>;
   /** Full text, as fresh as the last commit. */

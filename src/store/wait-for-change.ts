@@ -16,5 +16,5 @@ export async function waitForChange(store: Store, clock: Clock, range: Range, af
 }
 
 async function firstChange(store: Store, range: Range, after: Revision, signal: AbortSignal): Promise<void> {
-  for await (const _ of store.watch(range, after, signal)) return;
+  for await (const _ of store.watch(range, after, signal, { values: false })) return;
 }

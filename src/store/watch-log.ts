@@ -1,11 +1,18 @@
 import { limits } from "./limits.ts";
-import type { Change, Engine, LogRow, Range, Revision } from "./store.ts";
+import type { Change, Engine, LogQuery, LogRow, Range, Revision } from "./store.ts";
 
 /**
  * Watch is the log read forward: the bell only says when to look, so a lost or extra ring can delay nothing for ever
  * and repeat nothing. A slow consumer simply reads later; nothing is buffered for it.
  */
-export async function* watchLog(engine: Engine, namespace: string, range: Range, after: Revision, signal: AbortSignal): AsyncGenerator<Change> {
+export async function* watchLog(
+  engine: Engine,
+  namespace: string,
+  range: Range,
+  after: Revision,
+  signal: AbortSignal,
+  options: Pick<LogQuery, "values"> = {},
+): AsyncGenerator<Change> {
   let rung = true;
   let wake: (() => void) | undefined;
   const ring = (): void => {
@@ -18,7 +25,7 @@ export async function* watchLog(engine: Engine, namespace: string, range: Range,
     let cursor = after;
     while (!signal.aborted) {
       rung = false;
-      const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: limits.logRowsMax });
+      const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: limits.logRowsMax, values: options.values });
       for (const change of byRevision(page.rows)) {
         if (signal.aborted) return;
         yield change;

@@ -68,6 +68,21 @@ test("values before and after stand beside each record", async () => {
   ]);
 });
 
+test("values stand beside each record also around an expiry that a write met", async () => {
+  const scope = openScope();
+  await setState(scope, { key: "q", value: "one", ttlMs: 50 });
+  scope.clock.advance(50);
+  await setState(scope, { key: "q", value: "two" });
+  await setState(scope, { key: "q", value: "three" });
+  const { entries } = await readHistory(scope, { name: "q", limit: 10 });
+  expect(entries.map(({ op, value, previousValue }) => [op, value, previousValue])).toEqual([
+    ["set", "three", "two"],
+    ["set", "two", null],
+    ["expire", null, "one"],
+    ["set", "one", null],
+  ]);
+});
+
 test("filters by name, prefix, kind, writer and revision; pages without gap or repeat", async () => {
   const scope = openScope();
   for (let i = 0; i < 5; i += 1) await setState({ ...scope, writer: i % 2 === 0 ? "even" : "odd" }, { key: `job/${i}`, value: i });
@@ -95,6 +110,33 @@ test("filters by name, prefix, kind, writer and revision; pages without gap or r
     expect(page.total).toBe(9);
   } while (before !== undefined);
   expect(seen).toEqual(["job/1", "z", "y", "x", "job/4", "job/3", "job/2", "job/1", "job/0"]);
+});
+
+test("a reset leaves alone what others write while it runs", async () => {
+  const scope = openScope();
+  for (let i = 0; i < 300; i += 1) await setState(scope, { key: `k${i}`, value: "old" });
+  const { store } = scope;
+  const written = new Set<string>();
+  // Somebody writes between every page that the reset reads and what it then commits.
+  const raced = {
+    ...scope,
+    store: {
+      ...store,
+      read: async (...args: Parameters<typeof store.read>) => {
+        const snapshot = await store.read(...args);
+        if (written.size < 3) {
+          // One that the page just read shows, so that the reset is about to delete it.
+          const target = snapshot.entries.at(-1)?.key.slice("state/".length) ?? "k0";
+          await setState(scope, { key: target, value: "new" });
+          written.add(target);
+        }
+        return snapshot;
+      },
+    },
+  };
+  await resetNamespace(raced);
+  const left = (await store.read(everything)).entries.map((entry) => entry.value);
+  expect(left).toEqual(Array.from({ length: written.size }, () => "new"));
 });
 
 test("a reset removes everything, counts what people would count, and goes on counting revisions", async () => {

@@ -129,6 +129,52 @@ describe("waiting in line", () => {
     expect((await acquireLease(scope, { ...deploy, holder: "b" })).ok).toBe(true);
   });
 
+  test("a free lease is not refused because of somebody who waited and left", async () => {
+    const scope = openScope();
+    await acquireLease(scope, { ...deploy, holder: "a" });
+    const waiting = acquireLease(scope, { ...deploy, holder: "b", waitMs: 300 });
+    await passTime(scope.clock, 400, 100);
+    expect((await waiting).ok).toBe(false);
+    await releaseLease(scope, { resource: "deploy", holder: "a" });
+    expect(await acquireLease(scope, { ...deploy, holder: "c" })).toMatchObject({ ok: true, holder: "c" });
+  });
+
+  test("one who leaves does not take away the sign that others still wait", async () => {
+    const scope = openScope();
+    await acquireLease(scope, { ...deploy, holder: "a" });
+    const short = acquireLease(scope, { ...deploy, holder: "b", waitMs: 300 });
+    const long = acquireLease(scope, { ...deploy, holder: "c", waitMs: 50_000 });
+    await passTime(scope.clock, 400, 100);
+    expect((await short).ok).toBe(false);
+    await releaseLease(scope, { resource: "deploy", holder: "a" });
+    expect((await acquireLease(scope, { ...deploy, holder: "newcomer" })).ok).toBe(false);
+    expect(await long).toMatchObject({ ok: true, holder: "c" });
+  });
+
+  test("two calls of one holder in line both end with its lease", async () => {
+    const scope = openScope();
+    await acquireLease(scope, { ...deploy, holder: "a" });
+    const both = Promise.all([1, 2].map(() => acquireLease(scope, { ...deploy, holder: "b", waitMs: 30_000 })));
+    await settle();
+    await releaseLease(scope, { resource: "deploy", holder: "a" });
+    await settle(200);
+    const [first, second] = await both;
+    expect([first?.ok, second?.ok]).toEqual([true, true]);
+    expect(first?.ok && second?.ok && first.token === second.token).toBe(true);
+  });
+
+  test("nothing is given to a caller that is gone", async () => {
+    const scope = openScope();
+    await acquireLease(scope, { ...deploy, holder: "a" });
+    const stop = new AbortController();
+    const gone = acquireLease({ ...scope, signal: stop.signal }, { ...deploy, holder: "gone", waitMs: 50_000 });
+    await settle();
+    stop.abort();
+    await releaseLease(scope, { resource: "deploy", holder: "a" });
+    expect((await gone).ok).toBe(false);
+    expect((await listLeases(scope, { limit: 10 })).leases).toEqual([]);
+  });
+
   test("stops when the caller cancels", async () => {
     const scope = openScope();
     await acquireLease(scope, { ...deploy, holder: "a" });
@@ -147,6 +193,23 @@ test("a request key makes acquiring safe to repeat, also for a refusal", async (
   await releaseLease(scope, { resource: "deploy", holder: "a" });
   expect(await acquireLease({ ...scope, request }, { ...deploy, holder: "a" })).toEqual(first);
   expect((await listLeases(scope, { limit: 10 })).leases).toEqual([]);
+});
+
+test("names of run claims are not plain leases", async () => {
+  await expect(acquireLease(openScope(), { resource: "workflow/r", holder: "a", ttlMs: 10 })).rejects.toMatchObject({ code: "invalid_input" });
+});
+
+test("the day counts from the lapse, not from the day the lease was taken", async () => {
+  const scope = openScope();
+  await acquireLease(scope, { ...deploy, holder: "a" });
+  for (let hour = 0; hour < 30; hour += 1) {
+    await renewLease(scope, { ...deploy, holder: "a", ttlMs: 3_700_000 });
+    scope.clock.advance(3_600_000);
+  }
+  scope.clock.advance(200_000);
+  const chore = openHolderChore();
+  await chore(scope.store);
+  expect((await scope.store.read(everything)).entries).toHaveLength(1);
 });
 
 test("the last holder of a lapsed lease is forgotten after a day, and tokens still grow", async () => {

@@ -140,6 +140,16 @@ describe("claiming the next run", () => {
     expect(new Set(claims.map((result) => result.runId)).size).toBe(20);
   });
 
+  test("takes the oldest first also when many were created at once and the clock stood still", async () => {
+    const scope = openScope();
+    const names = ["z", "y", "x", "w", "v"];
+    await Promise.all(names.map((runId) => createRun(scope, { name: "job", runId })));
+    const taken = [];
+    for (const name of names) taken.push((await claimNextRun(scope, { agentId: name, ttlMs, tags: [] })).runId);
+    expect(taken).toEqual(names);
+    expect((await findRuns(scope, { tags: [], claimable: false, limit: 10 })).runs.map((run) => run.runId)).toEqual(names.toReversed());
+  });
+
   test("with a request key gives the same run again, not another one", async () => {
     const scope = openScope();
     await createRun(scope, { name: "job", runId: "r1" });
@@ -256,6 +266,30 @@ describe("ending a run", () => {
     expect(await requireRunView(scope, "r")).toMatchObject({ attempts: 2, error: "boom" });
   });
 
+  test("done after a retry shows no old error, and who ended it", async () => {
+    const scope = openScope();
+    await createRun(scope, { name: "job", runId: "r" });
+    await claim(scope, "r", "a");
+    await finishRun(scope, { runId: "r", ending: { status: "failed", error: "boom", retry: true }, agentId: "a" });
+    const { token } = await claim(scope, "r", "b");
+    await failing(checkpointRun(scope, { runId: "r", step: 1, output: 1, agentId: "a" }), "claim_lost", { successor: "b" });
+    await finishRun(scope, { runId: "r", ending: { status: "done" }, agentId: "b" });
+    expect(await requireRunView(scope, "r")).toMatchObject({ status: "done", error: undefined, agentId: "b", token });
+  });
+
+  test.each([[{ a: 1 }], [{ "": "x" }], [Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`t${i}`, "x"]))]])(
+    "tags that are not names with texts are refused: %j",
+    async (tags) => {
+      await failing(createRun(openScope(), { name: "job", tags: tags as Record<string, string> }), "invalid_input", { field: "tags" });
+    },
+  );
+
+  test("an ending that is none is refused", async () => {
+    const scope = openScope();
+    await createRun(scope, { name: "job", runId: "r" });
+    await failing(finishRun(scope, { runId: "r", ending: { status: "bogus" } as never }), "invalid_input", { field: "status" });
+  });
+
   test("cancelling needs no claim, and stops the worker at its next step", async () => {
     const scope = openScope();
     await createRun(scope, { name: "job", runId: "r" });
@@ -291,6 +325,25 @@ describe("finding runs", () => {
       after = page.next;
     } while (after !== undefined);
     expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => `r${24 - i}`));
+  });
+
+  test("listing what is claimable changes nothing, and finds lapsed runs in their place", async () => {
+    const scope = openScope();
+    for (const runId of ["first", "second", "third"]) await createRun(scope, { name: "job", runId, tags: { kind: "x" } });
+    await claim(scope, "second", "a");
+    scope.clock.advance(ttlMs);
+    const before = (await scope.store.read({ start: "" }, { limit: 1 })).revision;
+    for (const tags of [[], [["kind", "x"]]] as const) {
+      const seen: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await findRuns(scope, { tags, claimable: true, limit: 1, after });
+        seen.push(...page.runs.map((run) => run.runId));
+        after = page.next;
+      } while (after !== undefined);
+      expect(seen).toEqual(["first", "second", "third"]);
+    }
+    expect((await scope.store.read({ start: "" }, { limit: 1 })).revision).toBe(before);
   });
 
   test("filters by status as it is shown: a lapsed claim is waiting again", async () => {

@@ -2,7 +2,7 @@ import { limits } from "../../store/limits.ts";
 import { everything } from "../../store/ranges.ts";
 import type { HistoryRecord } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { leaseKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
+import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 
 /**
  * Deletes every entry that was there when it began; what others write meanwhile stays. Revisions go on counting,
@@ -16,8 +16,11 @@ export async function resetNamespace({ store, writer, agent }: Scope): Promise<{
     const page = await store.read({ start }, { limit: limits.commitWritesMax, values: false });
     const old = page.entries.filter((entry) => entry.revision <= began);
     if (old.length > 0) {
-      const result = await store.commit({ writes: old.map(({ key }) => ({ op: "delete", key, record: recordOf(key) })), writer, agent });
-      if (result.ok) cleared += result.writes.filter((outcome, i) => outcome.existed && recordOf(old[i]?.key as string) !== undefined).length;
+      const checks = old.map(({ key, revision }) => ({ key, revision }));
+      const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOf(key) })), writer, agent });
+      // Somebody wrote one of these since the page was read: look again, and leave theirs alone.
+      if (!result.ok) continue;
+      cleared += old.filter(({ key }) => recordOf(key) !== undefined).length;
     }
     const last = page.entries.at(-1);
     if (!page.more || last === undefined) return { cleared };
@@ -28,5 +31,13 @@ export async function resetNamespace({ store, writer, agent }: Scope): Promise<{
 /** Bookkeeping keys (indexes, queues, holders) are removed without a record of their own. */
 function recordOf(key: string): HistoryRecord | undefined {
   const named = (kind: string, prefix: string): HistoryRecord | undefined => (key.startsWith(prefix) ? { kind, op: "reset", subject: key.slice(prefix.length) } : undefined);
-  return named("state", stateKeys.all.start) ?? named("session", sessionKeys.all.start) ?? named("workflow", workflowKeys.runs.start) ?? named("lease", leaseKeys.deadlines.start);
+  return (
+    named("state", stateKeys.all.start) ??
+    named("session", sessionKeys.all.start) ??
+    named("workflow", workflowKeys.runs.start) ??
+    named("lease", leaseKeys.deadlines.start) ??
+    named("checkpoint", journalKeys.entries.start) ??
+    named("checkpoint", researchKeys.all.start) ??
+    named("knowledge", knowledgeKeys.all.start)
+  );
 }

@@ -3,10 +3,10 @@ import { everything, keyRange, prefixRange } from "../../store/ranges.ts";
 import type { LogRow, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { HistoryKind } from "../keyspace.ts";
-import { historyKinds, historyRanges, leaseKeys, sessionKeys, stateKeys } from "../keyspace.ts";
+import { historyKinds, historyRanges, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys } from "../keyspace.ts";
 
 export interface HistoryQuery {
-  /** One named thing: a state key, a lease's resource, a run's id, a session's id. */
+  /** One named thing: a state key, a lease's resource, a run's id, a session's id, a checkpoint's id, a note's full name. */
   readonly name?: string;
   /** Names that begin so. */
   readonly prefix?: string;
@@ -94,14 +94,18 @@ const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): readonly R
     if (kind === "state") return [stateKeys.prefix(prefix)];
     if (kind === "session") return [prefixRange(sessionKeys.key(prefix))];
     if (kind === "lease") return [prefixRange(leaseKeys.deadline(prefix))];
+    if (kind === "checkpoint") return [journalKeys.beginning(prefix), researchKeys.checkpoints(prefix)];
+    if (kind === "knowledge") return [knowledgeKeys.notes(prefix)];
     return [prefixRange("workflow/"), prefixRange(leaseKeys.deadline("workflow/"))];
   });
 
 async function toHistoryEntry({ store }: Scope, row: LogRow): Promise<HistoryEntry> {
-  const { rows } = await store.log({ ranges: [keyRange(row.key)], before: row.revision + 1, reverse: true, narrow: true, lenient: true, limit: 2 });
-  const own = rows.find((candidate) => candidate.revision === row.revision && candidate.seq === row.seq);
-  // Within one revision a put may follow the expiry of what was there before.
-  const earlier = rows.find((candidate) => candidate.revision < row.revision || candidate.seq < row.seq);
+  // Within one revision a put may follow the expiry of what was there before: two rows of this revision, two of the one before.
+  const page = await store.log({ ranges: [keyRange(row.key)], before: row.revision + 1, reverse: true, narrow: true, lenient: true, limit: 4 });
+  const rows = page.rows.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq);
+  const position = rows.findIndex((candidate) => candidate.revision === row.revision && candidate.seq === row.seq);
+  const own = rows[position];
+  const earlier = position < 0 ? undefined : rows[position + 1];
   const { kind, op, subject } = row.record as NonNullable<LogRow["record"]>;
   return {
     revision: row.revision,

@@ -19,6 +19,9 @@ export function openHolderChore(): (store: Store) => Promise<void> {
       const deadline = leaseKeys.deadline(leaseKeys.resourceOfHolder(holder.key));
       const { entries } = await store.read(keyRange(deadline), { values: false });
       if (entries.length > 0) continue;
+      // Renewals do not touch the holder, so the day counts from what history says of the end; no longer said, it was long ago.
+      const { rows } = await store.log({ ranges: [keyRange(deadline)], reverse: true, narrow: true, lenient: true, limit: 1, values: false });
+      if (rows.some((row) => page.nowMs - Math.max(row.atMs, row.expiresAtMs ?? 0) < rememberedMs)) continue;
       await store.commit({
         checks: [
           { key: holder.key, revision: holder.revision },

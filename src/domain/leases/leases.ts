@@ -1,9 +1,10 @@
+import { HoldfastError } from "../../kernel/errors.ts";
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import type { Check, Revision, Write } from "../../store/store.ts";
 import type { Decision, Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
-import { leaseKeys } from "../keyspace.ts";
+import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import type { LeaseVoice, LiveLease } from "./lease.ts";
 import { dropWrites, extendWrite, guard, leaseIn, leaseRanges, takeWrites } from "./lease.ts";
 import { Line } from "./line.ts";
@@ -47,23 +48,26 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, wait
   ];
   const line = new Line(scope, resource, holder, waitMs);
   try {
-    return await transact<AcquireNote, AcquireResult>(scope, {
+    const result = await transact<AcquireNote, AcquireResult>(scope, {
       // The common case, a free lease, is committed blind; only a refusal makes us read.
       async decide(attempt) {
         if (attempt === 0) return take(free);
-        const snapshot = await scope.store.read([...leaseRanges(resource), keyRange(leaseKeys.waiting(resource))]);
-        const { live } = leaseIn(snapshot, resource);
-        if (live?.holder === holder)
-          return {
-            checks: guard(resource, live.token).checks,
-            writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew")],
-            note: { holder, token: live.token },
-          };
-        const othersWait = snapshot.entries.some((entry) => entry.key === leaseKeys.waiting(resource));
-        if (live === undefined && !othersWait) return take(free);
-        if (waitMs <= 0) return { answer: refusal(resource, live) };
-        const turn = await line.awaitTurn();
-        return turn.ours ? take(turn.checks, turn.writes) : { answer: { ...refusal(resource, turn.live), queuePosition: turn.position } };
+        for (;;) {
+          const snapshot = await scope.store.read([...leaseRanges(resource), keyRange(leaseKeys.waiting(resource))]);
+          const { live } = leaseIn(snapshot, resource);
+          if (live?.holder === holder)
+            return {
+              checks: guard(resource, live.token).checks,
+              writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew")],
+              note: { holder, token: live.token },
+            };
+          const othersWait = snapshot.entries.some((entry) => entry.key === leaseKeys.waiting(resource));
+          if (live === undefined && !othersWait) return take(free);
+          if (waitMs <= 0) return { answer: refusal(resource, live) };
+          const turn = await line.awaitTurn();
+          if (turn.is === "ours") return take(turn.checks, turn.writes);
+          if (turn.is === "not yet") return { answer: { ...refusal(resource, turn.live), queuePosition: turn.position } };
+        }
       },
       finish: (note, committed) => ({
         ok: true,
@@ -75,6 +79,12 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, wait
         renewed: note.token !== null,
       }),
     });
+    // The caller went away while its turn was being written: nobody else would give the lease back.
+    if (result.ok && !result.renewed && line.joined && scope.signal?.aborted) {
+      await releaseLease({ ...scope, request: undefined }, { resource, holder, token: result.token });
+      return { ok: false, resource };
+    }
+    return result;
   } finally {
     await line.leave();
   }
@@ -151,6 +161,11 @@ const isHeldBy = (live: LiveLease, holder: string, token: Revision | undefined):
 
 function requireLeaseInput(resource: string, holder: string, ttlMs: number): void {
   requireKey(resource, "resource_id");
+  if (workflowKeys.runOfResource(resource) !== undefined)
+    throw new HoldfastError("invalid_input", "resource_id: names beginning with workflow/ are the claims of runs and cannot be held as plain leases", {
+      hint: "Use workflow_claim.",
+      details: { field: "resource_id" },
+    });
   requireKey(holder, "holder_id");
   requireTtl(ttlMs, "ttl_seconds");
 }

@@ -14,10 +14,12 @@ const refreshEveryMs = 2_000;
 /** Both the lease's own keys and its queue lie under this prefix. */
 const leaseArea = { start: "lease/", end: "lease0" };
 
-/** Our turn: what the commit that takes the lease must check and clean up. Or the time is up. */
+/** Our turn: what the commit that takes the lease must check and clean up. Or the time is up, or nobody waits for the answer any more. */
 export type Turn =
-  | { readonly ours: true; readonly checks: readonly Check[]; readonly writes: readonly Write[] }
-  | { readonly ours: false; readonly live?: LiveLease; readonly position: number };
+  | { readonly is: "ours"; readonly checks: readonly Check[]; readonly writes: readonly Write[] }
+  /** Another call of the same holder got it meanwhile. */
+  | { readonly is: "already ours" }
+  | { readonly is: "not yet"; readonly live?: LiveLease; readonly position: number };
 
 /**
  * First come, first served. Each waiter holds a ticket (an entry that expires unless refreshed); whoever has the oldest
@@ -47,9 +49,12 @@ export class Line {
       const { live } = leaseIn(snapshot, this.#resource);
       const tickets = this.#tickets(snapshot);
       const position = tickets.indexOf(ticket);
-      if (live === undefined && position === 0) return this.#turn(ticket, tickets.length);
+      if (live?.holder === this.#holder) return { is: "already ours" };
       const leftMs = this.#untilMs - clock.nowMs();
-      if (leftMs <= 0 || signal?.aborted) return { ours: false, live, position: position + 1 };
+      // A caller that is gone must not be given the lease: nobody would release it.
+      if (signal?.aborted) return { is: "not yet", live, position: position + 1 };
+      if (live === undefined && position === 0) return this.#turn(ticket, tickets.length);
+      if (leftMs <= 0) return { is: "not yet", live, position: position + 1 };
       // Nothing is written when a lease or a ticket ahead expires, so look again at the first such moment.
       const expiries = snapshot.entries.flatMap((entry) => (entry.expiresAtMs === undefined ? [] : [entry.expiresAtMs - snapshot.nowMs]));
       const nextMs = Math.max(1, Math.min(leftMs, this.#refreshAtMs - clock.nowMs(), ...expiries));
@@ -60,7 +65,7 @@ export class Line {
   #turn(ticket: string, waiters: number): Turn {
     const alone: Write[] = waiters === 1 ? [{ op: "delete", key: leaseKeys.waiting(this.#resource) }] : [];
     return {
-      ours: true,
+      is: "ours",
       checks: [
         { key: leaseKeys.deadline(this.#resource), is: "absent" },
         { key: ticket, is: "present" },
@@ -88,10 +93,39 @@ export class Line {
     return this.#ticket;
   }
 
-  /** Timed out, cancelled or failed: do not make the others wait for the ticket to expire. Harmless when the lease was taken. */
+  get joined(): boolean {
+    return this.#ticket !== undefined;
+  }
+
+  /**
+   * Timed out, cancelled or failed: do not make the others wait for the ticket to expire, nor newcomers for the sign that somebody waits.
+   * Whoever joins meanwhile writes that sign anew, and then it stays. Harmless when the lease was taken.
+   */
   async leave(): Promise<void> {
-    if (this.#ticket === undefined) return;
-    await this.#scope.store.commit({ writes: [{ op: "delete", key: this.#ticket }], writer: this.#scope.writer }).catch(() => undefined);
+    const ticket = this.#ticket;
+    if (ticket === undefined) return;
+    const { store, writer } = this.#scope;
+    try {
+      const waiting = leaseKeys.waiting(this.#resource);
+      const snapshot = await store.read([leaseKeys.queue(this.#resource), keyRange(waiting)]);
+      const sign = snapshot.entries.find((entry) => entry.key === waiting);
+      const isLast = this.#tickets(snapshot).every((other) => other === ticket);
+      if (sign !== undefined && isLast) {
+        const checks = [{ key: waiting, revision: sign.revision }];
+        const result = await store.commit({
+          checks,
+          writes: [
+            { op: "delete", key: ticket },
+            { op: "delete", key: waiting },
+          ],
+          writer,
+        });
+        if (result.ok) return;
+      }
+      await store.commit({ writes: [{ op: "delete", key: ticket }], writer });
+    } catch {
+      // The ticket expires by itself.
+    }
   }
 
   #tickets(snapshot: Snapshot): string[] {

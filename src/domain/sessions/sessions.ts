@@ -1,3 +1,4 @@
+import { invalidInput } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange } from "../../store/ranges.ts";
@@ -26,8 +27,9 @@ export type SaveResult =
   | { readonly ok: true; readonly sessionId: string; readonly version: number; readonly expiresAtMs?: number }
   | { readonly ok: false; readonly sessionId: string; readonly expectedVersion: number; readonly actualVersion: number };
 
-export function saveSession(scope: Scope, { sessionId, context, ttlMs, expectedVersion }: SaveInput): Promise<SaveResult> {
+export async function saveSession(scope: Scope, { sessionId, context, ttlMs, expectedVersion }: SaveInput): Promise<SaveResult> {
   requireKey(sessionId, "session_id");
+  if (typeof context !== "object" || context === null || Array.isArray(context)) throw invalidInput("context", "must be a JSON object");
   const key = sessionKeys.key(sessionId);
   return transact<{ sessionId: string }, SaveResult>(scope, {
     decide: () => ({

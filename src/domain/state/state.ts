@@ -1,4 +1,4 @@
-import { HoldfastError } from "../../kernel/errors.ts";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
@@ -110,12 +110,18 @@ export async function waitForState(scope: Scope, key: string, versionAbove: numb
   requireKey(key);
   const range = keyRange(stateKeys.key(key));
   const until = scope.clock.nowMs() + timeoutMs;
-  for (;;) {
-    const snapshot = await scope.store.read(range);
-    const entry = snapshot.entries[0];
+  // A function of its own: what it read and did not want is forgotten before the wait, and a thousand waiters for a large value hold none of it.
+  const look = async (): Promise<{ readonly entry?: StateEntry } | { readonly seen: Revision; readonly leftMs: number }> => {
+    const { entries, revision } = await scope.store.read(range);
+    const entry = entries[0];
     const leftMs = until - scope.clock.nowMs();
-    if ((entry?.version ?? 0) > versionAbove || leftMs <= 0 || scope.signal?.aborted) return entry && toStateEntry(entry);
-    await waitForChange(scope.store, scope.clock, range, snapshot.revision, leftMs, scope.signal);
+    const isOver = (entry?.version ?? 0) > versionAbove || leftMs <= 0 || scope.signal?.aborted;
+    return isOver ? { entry: entry && toStateEntry(entry) } : { seen: revision, leftMs };
+  };
+  for (;;) {
+    const looked = await look();
+    if (!("seen" in looked)) return looked.entry;
+    await waitForChange(scope.store, scope.clock, range, looked.seen, looked.leftMs, scope.signal);
   }
 }
 
@@ -152,8 +158,14 @@ export type CommitStateResult =
   | { readonly ok: false; readonly conflicts: readonly VersionConflict[] };
 
 /** Several writes and deletes at one revision, or none. */
-export function commitState(scope: Scope, input: CommitInput): Promise<CommitStateResult> {
+export async function commitState(scope: Scope, input: CommitInput): Promise<CommitStateResult> {
   for (const { key } of [...input.writes, ...input.expected]) requireKey(key);
+  const written = new Set<string>();
+  for (const { op, key } of input.writes) {
+    if (op !== "set" && op !== "delete") throw invalidInput("op", "must be set or delete");
+    if (written.has(key)) throw invalidInput("key", `each key may be written once; ${JSON.stringify(key)} stands twice`);
+    written.add(key);
+  }
   const checks = [...input.expected.map(({ key, version }) => ({ key: stateKeys.key(key), version })), ...input.guards.flatMap((guard) => guard.checks)];
   return transact<{ keys: string[] }, CommitStateResult>(scope, {
     decide: () => ({

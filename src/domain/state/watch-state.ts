@@ -1,6 +1,7 @@
 import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { futureRevisionError } from "../../store/engine-rules.ts";
+import { requireKey } from "../../store/prepare-commit.ts";
 import { everything, keyRange } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
@@ -30,6 +31,7 @@ export interface WatchInput {
 /** Every change of the watched keys in order, none skipped, none twice, until the signal aborts. The last change's revision resumes it. */
 export async function* watchState({ store }: Pick<Scope, "store">, { key, prefix, after }: WatchInput, signal: AbortSignal): AsyncGenerator<StateChange> {
   if (key !== undefined && prefix !== undefined) throw invalidInput("prefix", "give either key or prefix, not both");
+  if (key !== undefined) requireKey(key);
   const range = key !== undefined ? keyRange(stateKeys.key(key)) : stateKeys.prefix(prefix ?? "");
   const { revision } = await store.read(everything, { limit: 1, values: false });
   // Waiting for it would look like a quiet store: the caller has mixed up its stores, or this one was set back.

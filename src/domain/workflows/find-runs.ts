@@ -1,11 +1,11 @@
 import type { Json } from "../../kernel/json.ts";
-import { keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
+import { compareKeys, keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Entry } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { Tag } from "../keyspace.ts";
 import { workflowKeys } from "../keyspace.ts";
 import { leaseIn, leaseRanges } from "../leases/lease.ts";
-import { hasTags, requeueLapsed } from "./claims.ts";
+import { hasTags } from "./claims.ts";
 import type { Run, RunStatus } from "./workflow.ts";
 import type { RunView } from "./workflows.ts";
 import { requireRun, toRunView } from "./workflows.ts";
@@ -30,8 +30,8 @@ const scanPage = 100;
 const scannedMax = 2_000;
 
 export async function findRuns(scope: Scope, { tags, status, claimable, limit, after }: FindInput): Promise<FoundRuns> {
-  if (claimable) await requeueLapsed(scope);
   const [firstTag] = tags;
+  const lapsed = claimable ? await lapsedPlaces(scope, firstTag) : [];
   const whole = claimable
     ? firstTag === undefined
       ? workflowKeys.ready.range
@@ -44,19 +44,52 @@ export async function findRuns(scope: Scope, { tags, status, claimable, limit, a
   for (let scanned = 0; scanned < scannedMax; scanned += scanPage) {
     const range = cursor === undefined ? whole : claimable ? rangeAfter(whole, whole.start + cursor) : rangeBefore(whole, whole.start + cursor);
     const page = await scope.store.read(range, { limit: scanPage, reverse: !claimable, values: false });
+    const keys = withLapsed(
+      page.entries.map((entry) => entry.key),
+      lapsed,
+      { after: cursor === undefined ? "" : whole.start + cursor, isLastPage: !page.more },
+    );
     const views = await readRuns(
       scope,
-      page.entries.map((entry) => workflowKeys.idOf(entry.key)),
+      keys.map((key) => workflowKeys.idOf(key)),
     );
-    for (const [i, entry] of page.entries.entries()) {
+    for (const [i, key] of keys.entries()) {
       if (runs.length === limit) return { runs, next: cursor };
-      cursor = entry.key.slice(whole.start.length);
+      cursor = key.slice(whole.start.length);
       const view = views[i];
       if (view !== undefined && hasTags(view, tags) && (status === undefined || view.status === status) && !(claimable && view.claimExpiresAtMs !== undefined)) runs.push(view);
     }
     if (!page.more) return { runs };
   }
   return { runs, next: cursor };
+}
+
+/**
+ * A run whose claim has lapsed stands among the claimed until somebody claims: reading must not move it, so its place
+ * among the claimable is worked out here. In order; as many as one call looks at.
+ */
+async function lapsedPlaces(scope: Scope, tag: Tag | undefined): Promise<string[]> {
+  const { nowMs } = await scope.store.read({ start: "", end: "" });
+  const due = await scope.store.read(workflowKeys.claimed.dueBy(nowMs), { values: false });
+  const places: string[] = [];
+  for (let from = 0; from < due.entries.length; from += scanPage) {
+    const views = await readRuns(
+      scope,
+      due.entries.slice(from, from + scanPage).map((entry) => workflowKeys.idOf(entry.key)),
+    );
+    for (const view of views) {
+      if (view === undefined || view.claimExpiresAtMs !== undefined || (tag !== undefined && !hasTags(view, [tag]))) continue;
+      places.push(tag === undefined ? workflowKeys.ready.key(view.priority, view.place, view.runId) : workflowKeys.readyTagged.key(tag, view.priority, view.place, view.runId));
+    }
+  }
+  return places.sort(compareKeys);
+}
+
+/** One page of the index with the lapsed ones that belong between its ends. */
+function withLapsed(keys: readonly string[], lapsed: readonly string[], { after, isLastPage }: { readonly after: string; readonly isLastPage: boolean }): readonly string[] {
+  const last = keys.at(-1);
+  const between = lapsed.filter((key) => compareKeys(key, after) > 0 && (isLastPage || last === undefined || compareKeys(key, last) <= 0) && !keys.includes(key));
+  return between.length === 0 ? keys : [...keys, ...between].sort(compareKeys);
 }
 
 /** The runs with these ids, each as of one revision; undefined where there is none. */

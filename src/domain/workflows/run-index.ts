@@ -12,9 +12,10 @@ import type { Run } from "./workflow.ts";
 
 const tagsOf = (run: Run): Tag[] => Object.entries(run.tags);
 
-const readyKeys = (runId: string, run: Run): string[] => [
-  workflowKeys.ready.key(run.priority, run.createdAtMs, runId),
-  ...tagsOf(run).map((tag) => workflowKeys.readyTagged.key(tag, run.priority, run.createdAtMs, runId)),
+/** Where the run stands while nobody has claimed it; the first is its place among all of them. */
+export const readyKeys = (runId: string, run: Run): string[] => [
+  workflowKeys.ready.key(run.priority, run.place, runId),
+  ...tagsOf(run).map((tag) => workflowKeys.readyTagged.key(tag, run.priority, run.place, runId)),
 ];
 
 const indexKeys = (runId: string, run: Run): string[] => {
@@ -34,12 +35,13 @@ export function runWrites(runId: string, before: Run | undefined, after: Run, op
   return [
     { op: "put", key: workflowKeys.run(runId), value: storable(after), record: op === undefined ? undefined : { kind: "workflow", op, subject: runId } },
     ...oldKeys.filter((key) => !newKeys.includes(key)).map((key): Write => ({ op: "delete", key })),
-    ...newKeys.filter((key) => !oldKeys.includes(key)).map((key): Write => ({ op: "put", key, value: marker })),
+    // The tags stand beside the key, so that a search for several of them need not read the runs.
+    ...newKeys.filter((key) => !oldKeys.includes(key)).map((key): Write => ({ op: "put", key, value: after.tags })),
   ];
 }
 
 /** Where listings find the run; written once, at creation. */
 export const listingWrites = (runId: string, run: Run): Write[] => [
-  { op: "put", key: workflowKeys.listed.key(run.createdAtMs, runId), value: marker },
-  ...tagsOf(run).map((tag): Write => ({ op: "put", key: workflowKeys.tagged.key(tag, run.createdAtMs, runId), value: marker })),
+  { op: "put", key: workflowKeys.listed.key(run.place, runId), value: marker },
+  ...tagsOf(run).map((tag): Write => ({ op: "put", key: workflowKeys.tagged.key(tag, run.place, runId), value: marker })),
 ];

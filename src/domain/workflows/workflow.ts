@@ -18,6 +18,10 @@ export interface Run {
   /** How many times a worker has taken the run. */
   readonly attempts: number;
   readonly createdAtMs: number;
+  /** Among all runs, by age; see keyspace. */
+  readonly place: string;
+  /** Who ended it. */
+  readonly endedBy?: { readonly agentId: string; readonly token: number };
   /** Agents that held the run before the present or last one, newest last, the last few. */
   readonly formerAgents: readonly string[];
   /** Where the run stands in the index; absent once it has ended. */
@@ -26,7 +30,7 @@ export interface Run {
   readonly error?: Json;
 }
 
-const formerAgentsMax = 16;
+const formerAgentsMax = 64;
 
 export const isFinished = (run: Run): boolean => run.status === "done" || run.status === "failed" || run.status === "cancelled";
 
@@ -79,26 +83,30 @@ const claimHeld = (runId: string, holder: string): HoldfastError =>
     details: { run_id: runId, agent_id: holder },
   });
 
+const withFormer = (run: Run, agent: string | undefined): readonly string[] =>
+  agent === undefined ? run.formerAgents : [...run.formerAgents.filter((other) => other !== agent), agent].slice(-formerAgentsMax);
+
 /** Someone took the run. `previous`: the holder before, if it was another one. */
-export const claimed = (run: Run, previous: string | undefined): Run => ({
-  ...run,
-  status: "claimed",
-  attempts: run.attempts + 1,
-  formerAgents: previous === undefined ? run.formerAgents : [...run.formerAgents.filter((agent) => agent !== previous), previous].slice(-formerAgentsMax),
-});
+export const claimed = (run: Run, previous: string | undefined): Run => ({ ...run, status: "claimed", attempts: run.attempts + 1, formerAgents: withFormer(run, previous) });
 
 export const stepDone = (run: Run, step: number): Run => ({ ...run, status: "running", lastStep: Math.max(run.lastStep, step) });
 
 /** Given back by its holder: claimable again, steps kept. */
-export const givenBack = (run: Run, holder: string): Run => ({ ...claimed(run, holder), attempts: run.attempts, status: run.status === "claimed" ? "created" : run.status });
+export const givenBack = (run: Run, holder: string): Run => ({
+  ...run,
+  formerAgents: withFormer(run, holder),
+  status: run.status === "claimed" ? "created" : run.status,
+});
 
 export type Ending =
   | { readonly status: "done"; readonly result?: Json }
   | { readonly status: "failed"; readonly error?: Json; readonly retry: boolean }
   | { readonly status: "cancelled"; readonly error?: Json };
 
-export function ended(run: Run, ending: Ending): Run {
-  if (ending.status === "done") return { ...run, status: "done", result: ending.result };
-  if (ending.status === "failed" && ending.retry) return { ...run, status: "created", error: ending.error };
-  return { ...run, status: ending.status, error: ending.error };
+/** `holder`: whose claim it was, if there was one. */
+export function ended(run: Run, ending: Ending, holder: { readonly holder: string; readonly token: number } | undefined): Run {
+  const endedBy = holder && { agentId: holder.holder, token: holder.token };
+  if (ending.status === "done") return { ...run, status: "done", result: ending.result, error: undefined, endedBy };
+  if (ending.status === "failed" && ending.retry) return { ...run, status: "created", error: ending.error, formerAgents: withFormer(run, holder?.holder) };
+  return { ...run, status: ending.status, error: ending.error, endedBy };
 }

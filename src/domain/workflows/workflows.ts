@@ -1,5 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { randomHex } from "../../kernel/ids.ts";
+import { nextOrdinal, randomHex } from "../../kernel/ids.ts";
 import type { Json } from "../../kernel/json.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
@@ -29,6 +29,8 @@ export interface RunView {
   readonly lastStep: number;
   readonly attempts: number;
   readonly createdAtMs: number;
+  /** Its place among all runs, by age. */
+  readonly place: string;
   readonly updatedAtMs: number;
   readonly result?: Json;
   readonly error?: Json;
@@ -55,13 +57,17 @@ const priorityMax = 1000;
 export async function createRun(scope: Scope, { name, tags = {}, input, runId = `wf-${randomHex(12)}`, priority = 0 }: CreateInput): Promise<CreateResult> {
   requireKey(name, "name");
   requireRunId(runId);
+  requireTags(tags);
+  // Taken when the call arrives: creations that are read from one line of input keep their order.
+  const ordinal = nextOrdinal();
   if (!Number.isInteger(priority) || Math.abs(priority) > priorityMax) throw invalidInput("priority", `must be a whole number from -${priorityMax} to ${priorityMax}`);
   return transact<{ runId: string; name: string }, CreateResult>(scope, {
     async decide() {
-      const snapshot = await scope.store.read(keyRange(workflowKeys.run(runId)));
-      const found = snapshot.entries[0]?.value as unknown as Run | undefined;
-      if (found !== undefined) return { answer: { runId, name: found.name, status: found.status, created: false } };
-      const run: Run = { name, tags, priority, status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, formerAgents: [], indexed: { zone: "ready" } };
+      const snapshot = await scope.store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]);
+      const found = snapshot.entries.find((entry) => entry.key === workflowKeys.run(runId))?.value as unknown as Run | undefined;
+      if (found !== undefined) return { answer: { runId, name: found.name, status: shownStatus(found, leaseIn(snapshot, workflowKeys.resource(runId))), created: false } };
+      const place = workflowKeys.place(snapshot.revision, ordinal);
+      const run: Run = { name, tags, priority, status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, place, formerAgents: [], indexed: { zone: "ready" } };
       return {
         checks: [{ key: workflowKeys.run(runId), is: "absent" }],
         writes: [
@@ -123,14 +129,15 @@ export interface FinishResult {
 }
 
 /** Ends a run, or sends a failed one back to be claimed again. Cancelling needs no claim: it is how an operator stops a run. */
-export function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending }): Promise<FinishResult> {
+export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending }): Promise<FinishResult> {
   requireRunId(runId);
+  if (ending.status !== "done" && ending.status !== "failed" && ending.status !== "cancelled") throw invalidInput("status", "must be done, failed or cancelled");
   return transact<{ status: RunStatus; attempts: number }, FinishResult>(scope, {
     async decide() {
       const { run, revision, claim } = await requireRun(scope.store, runId);
       const cancelling = ending.status === "cancelled";
       if (!cancelling || isFinished(run)) requireMayReport(runId, run, claim, reporter);
-      const back = ended(run, ending);
+      const back = ended(run, ending, claim.last);
       const after: Run = { ...back, indexed: isFinished(back) ? undefined : { zone: "ready" } };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
@@ -209,12 +216,13 @@ export const toRunView = (runId: string, run: Run, updatedAtMs: number, claim: L
   status: shownStatus(run, claim),
   tags: run.tags,
   priority: run.priority,
-  agentId: claim.last?.holder,
-  token: claim.last?.token,
+  agentId: claim.last?.holder ?? run.endedBy?.agentId,
+  token: claim.last?.token ?? run.endedBy?.token,
   claimExpiresAtMs: claim.live?.expiresAtMs,
   lastStep: run.lastStep,
   attempts: run.attempts,
   createdAtMs: run.createdAtMs,
+  place: run.place,
   updatedAtMs,
   result: run.result,
   error: run.error,
@@ -231,6 +239,14 @@ function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, now
 
 const extension = (runId: string, claim: LeaseRecord, holder: string | undefined, op: string | undefined) =>
   holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, claim.live?.ttlMs ?? claim.last?.ttlMs ?? 0, voiceOf(runId), op)];
+
+/** The same limits for every surface: the tools say them earlier and in their own words. */
+export function requireTags(tags: Readonly<Record<string, string>>): void {
+  const entries = Object.entries(tags);
+  const isTag = (text: unknown, bytesMax: number): boolean => typeof text === "string" && text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= bytesMax;
+  if (entries.length > 16 || !entries.every(([name, value]) => name !== "" && isTag(name, 64) && isTag(value, 128)))
+    throw invalidInput("tags", "must be at most 16 names (to 64 bytes) with text values (to 128 bytes)");
+}
 
 export function requireRunId(runId: string): void {
   if (!runIdPattern.test(runId)) throw invalidInput("run_id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");

@@ -1,0 +1,152 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { findText } from "../../search/find-text.ts";
+import { limits } from "../../store/limits.ts";
+import { compareKeys, keyRange, rangeBefore } from "../../store/ranges.ts";
+import type { Revision } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { journalKeys } from "../keyspace.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { globalPlace } from "./journal.ts";
+import type { JournalEntry } from "./journal-entry.ts";
+import { toJournalEntry } from "./journal-entry.ts";
+
+type Reader = Pick<Scope, "store">;
+
+/** Everything seen from a workspace: its own entries, also those under its former ids, and the global ones. */
+const placesOf = ({ id, formerIds }: Workspace): readonly string[] => [id, ...formerIds, globalPlace];
+
+export interface EntryQuery {
+  readonly workspace: Workspace;
+  readonly limit: number;
+  readonly fromMs?: number;
+  readonly untilMs?: number;
+  /** Where the page before ended. */
+  readonly before?: string;
+}
+export interface EntryPage {
+  readonly entries: readonly JournalEntry[];
+  readonly revision: Revision;
+  /** Give it back as `before` for the next page; undefined at the end. */
+  readonly next?: string;
+}
+
+/** Newest first. */
+export async function listEntries({ store }: Reader, query: EntryQuery): Promise<EntryPage> {
+  const { ids, ...page } = await listEntryIds({ store }, query);
+  return { entries: await readEntries({ store }, ids), ...page };
+}
+
+/** The same list without what stands in the entries. */
+export async function listEntryIds(
+  { store }: Reader,
+  { workspace, limit, fromMs = 0, untilMs, before }: EntryQuery,
+): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
+  const lists = await Promise.all(
+    placesOf(workspace).map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })),
+  );
+  const positions = lists.flatMap(({ entries }) => entries.map((entry) => journalKeys.listed.positionOf(entry.key))).sort((a, b) => compareKeys(b, a));
+  const shown = positions.slice(0, limit);
+  return {
+    ids: shown.map(journalKeys.idOf),
+    revision: lists[0]?.revision as Revision,
+    next: positions.length > limit ? shown.at(-1) : undefined,
+  };
+}
+
+export interface EntryHit {
+  readonly entry: JournalEntry;
+  readonly score: number;
+  /** Words of the question that the entry has. */
+  readonly why: readonly string[];
+}
+
+/** An entry may be large: so many are held in memory at a time. */
+const readAtOnce = 50;
+/** Terms that stand for the beginning of a word; they say nothing to a reader. */
+const beginningMark = "*";
+/** Less of the question than this in an entry is chance, not an answer. */
+const coverageMin = 0.2;
+
+export async function searchEntries(
+  { store }: Reader,
+  { workspace, query, limit, fromMs }: { readonly workspace: Workspace; readonly query: string; readonly limit: number; readonly fromMs?: number },
+): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }> {
+  if (query.trim() === "") throw invalidInput("query", "must have a word to look for; it is empty");
+  const found = await findText(store, {
+    areas: placesOf(workspace).map(journalKeys.area),
+    question: query,
+    coverageMin,
+    // Age is known only after reading: with a limit in time all candidates are looked at.
+    limit: fromMs === undefined ? limit : limits.searchCandidatesMax,
+  });
+  const hits: EntryHit[] = [];
+  for (let start = 0; start < found.hits.length && hits.length < limit; start += readAtOnce) {
+    const some = found.hits.slice(start, start + readAtOnce);
+    const ids = some.map(({ key }) => journalKeys.idOf(key));
+    const entries = new Map((await readEntries({ store }, ids)).map((entry) => [entry.id, entry]));
+    for (const [i, { score, matched }] of some.entries()) {
+      const entry = entries.get(ids[i] as string);
+      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit)
+        hits.push({ entry, score, why: matched.filter((term) => !term.endsWith(beginningMark)) });
+    }
+  }
+  return { hits, revision: found.revision };
+}
+
+/** By the full id alone. */
+export const readEntry = async ({ store }: Reader, id: string): Promise<JournalEntry | undefined> => (await readEntries({ store }, [id]))[0];
+
+/** Ids looked through for a part that is not a beginning, newest first. */
+const scannedMax = 20_000;
+const candidatesMax = 10;
+
+/** By the full id or any part that only one entry has. `workspace`: only what is seen from there. */
+export async function requireEntry({ store }: Reader, idOrPart: string, workspace: Workspace | undefined): Promise<JournalEntry> {
+  const part = idOrPart.trim();
+  if (!/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(part)) throw invalidInput("checkpointId", "must be an id or a part of one: letters, digits and . _ : -");
+  const isVisible = (entry: JournalEntry): boolean => workspace === undefined || entry.global || placesOf(workspace).includes(entry.workspace.id);
+  const exact = (await readEntries({ store }, [part])).filter(isVisible)[0];
+  if (exact !== undefined) return exact;
+  const found: JournalEntry[] = [];
+  const ids = await idsWith({ store }, part);
+  for (let start = 0; start < ids.length && found.length <= candidatesMax; start += readAtOnce)
+    found.push(...(await readEntries({ store }, ids.slice(start, start + readAtOnce))).filter(isVisible));
+  const [only] = found;
+  if (only === undefined)
+    throw new HoldfastError("not_found", `There is no checkpoint ${JSON.stringify(part)}${workspace === undefined ? "" : ` in ${workspace.name}`}.`, {
+      hint: "action timeline lists checkpoints.",
+      details: { checkpointId: part },
+    });
+  if (found.length === 1) return only;
+  throw new HoldfastError("ambiguous", `${JSON.stringify(part)} is part of several checkpoints' ids.`, {
+    hint: "Give more of the id.",
+    details: {
+      candidates: found.slice(0, candidatesMax).map(({ id, description }) => ({ checkpointId: id, description: description.slice(0, 80) })),
+      more: found.length > candidatesMax,
+    },
+  });
+}
+
+/** Newest first. A beginning is a range read; anything else is looked for among the newest. */
+async function idsWith({ store }: Reader, part: string): Promise<readonly string[]> {
+  const options = { limit: limits.readEntriesMax, reverse: true, values: false } as const;
+  const beginning = await store.read(journalKeys.beginning(part), options);
+  if (beginning.entries.length > 0) return beginning.entries.map((entry) => journalKeys.idOf(entry.key));
+  const ids: string[] = [];
+  let range = journalKeys.entries;
+  for (let scanned = 0; scanned < scannedMax; scanned += options.limit) {
+    const page = await store.read(range, options);
+    ids.push(...page.entries.map((entry) => journalKeys.idOf(entry.key)).filter((id) => id.includes(part)));
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined || ids.length > limits.readEntriesMax) break;
+    range = rangeBefore(range, last.key);
+  }
+  return ids.slice(0, limits.readEntriesMax);
+}
+
+/** In the order asked; without those that are gone. */
+async function readEntries({ store }: Reader, ids: readonly string[]): Promise<JournalEntry[]> {
+  if (ids.length === 0) return [];
+  const { entries } = await store.read(ids.map((id) => keyRange(journalKeys.entry(id))));
+  return entries.map(toJournalEntry);
+}

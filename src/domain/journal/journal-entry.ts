@@ -1,0 +1,115 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
+import type { Json } from "../../kernel/json.ts";
+import { indexText } from "../../search/index-text.ts";
+import type { Entry, IndexedText } from "../../store/store.ts";
+import { journalKeys } from "../keyspace.ts";
+
+/** What an agent wrote down of its work. Written once, never changed. */
+export interface JournalEntry {
+  readonly id: string;
+  readonly description: string;
+  readonly highlights: readonly string[];
+  readonly activeFiles: readonly string[];
+  readonly tags: readonly string[];
+  readonly gitBranch?: string;
+  readonly gitCommit?: string;
+  readonly workContext?: string;
+  readonly sessionId: string;
+  /** Where it was written. */
+  readonly workspace: { readonly id: string; readonly name: string };
+  /** Seen from every workspace. */
+  readonly global: boolean;
+  readonly createdAtMs: number;
+  readonly expiresAtMs?: number;
+  readonly revision: number;
+  readonly writer: string;
+  readonly agent?: string;
+}
+
+/** What the writer brings; the rest is found out. */
+export interface EntryText {
+  readonly description: string;
+  readonly highlights: readonly string[];
+  readonly activeFiles: readonly string[];
+  readonly tags: readonly string[];
+  readonly gitBranch?: string;
+  readonly workContext?: string;
+}
+
+export const entryLimits = {
+  descriptionCharactersMax: 10_000,
+  contextCharactersMax: 20_000,
+  highlightsMax: 100,
+  highlightCharactersMax: 1_000,
+  filesMax: 200,
+  fileCharactersMax: 1_024,
+  tagsMax: 32,
+  tagCharactersMax: 64,
+  branchCharactersMax: 256,
+  sessionIdBytesMax: 256,
+} as const;
+
+/** Refuses what is too long or too many, by field; a journal is notes, not a dump. */
+export function requireEntryText({ description, highlights, activeFiles, tags, gitBranch, workContext }: EntryText): void {
+  requireLength("description", description, entryLimits.descriptionCharactersMax);
+  if (description.trim() === "") throw invalidInput("description", "must say what was done; it is empty");
+  requireLength("workContext", workContext ?? "", entryLimits.contextCharactersMax);
+  requireLength("gitBranch", gitBranch ?? "", entryLimits.branchCharactersMax);
+  requireList("highlights", highlights, entryLimits.highlightsMax, entryLimits.highlightCharactersMax);
+  requireList("activeFiles", activeFiles, entryLimits.filesMax, entryLimits.fileCharactersMax);
+  requireList("tags", tags, entryLimits.tagsMax, entryLimits.tagCharactersMax);
+}
+
+export function requireSessionId(sessionId: string): void {
+  if (typeof sessionId !== "string" || sessionId === "" || Buffer.byteLength(sessionId) > entryLimits.sessionIdBytesMax || sessionId.includes("\0") || !sessionId.isWellFormed())
+    throw invalidInput("sessionId", `must be 1 to ${entryLimits.sessionIdBytesMax} bytes of well-formed text without NUL`);
+}
+
+function requireList(field: string, texts: readonly string[], countMax: number, charactersMax: number): void {
+  if (!Array.isArray(texts)) throw invalidInput(field, "must be a list of strings");
+  if (texts.length > countMax) throw tooMuch(field, `may have at most ${countMax} items; ${texts.length} were given`);
+  for (const [i, text] of texts.entries()) requireLength(`${field}[${i}]`, text, charactersMax);
+}
+
+function requireLength(field: string, text: string, charactersMax: number): void {
+  if (typeof text !== "string") throw invalidInput(field, "must be a string");
+  if (text.length > charactersMax) throw tooMuch(field, `may have at most ${charactersMax} characters; ${text.length} were given`);
+  if (!text.isWellFormed() || text.includes("\0")) throw invalidInput(field, "must be well-formed text without NUL");
+}
+
+const tooMuch = (field: string, allowed: string): HoldfastError =>
+  new HoldfastError("limit_exceeded", `${field}: ${allowed}`, { hint: "Nothing was saved. Save the essence; put bulk into files or state_set.", details: { field } });
+
+/** What is said in few words says more. */
+export const entryIndex = (place: string, { description, highlights, activeFiles, tags, workContext }: EntryText): IndexedText =>
+  indexText(journalKeys.area(place), [
+    { text: description, weight: 1.5 },
+    { text: tags.join("\n"), weight: 1.5 },
+    { text: highlights.join("\n"), weight: 1.2 },
+    { text: workContext ?? "", weight: 1 },
+    { text: activeFiles.join("\n"), weight: 1 },
+  ]);
+
+type StoredEntry = Omit<JournalEntry, "id" | "expiresAtMs" | "revision" | "writer" | "agent">;
+
+/** JSON has no undefined; members that are not set are left out. */
+export const toStoredEntry = (entry: StoredEntry): Json => JSON.parse(JSON.stringify(entry)) as Json;
+
+export const toJournalEntry = (stored: Entry): JournalEntry => ({
+  ...(stored.value as unknown as StoredEntry),
+  id: journalKeys.idOf(stored.key),
+  expiresAtMs: stored.expiresAtMs,
+  revision: stored.revision,
+  writer: stored.writer,
+  agent: stored.agent,
+});
+
+/**
+ * `cp-20261115-100238-0000002a7f3c`: when (UTC), the revision its writer had seen, and four digits of chance. Ids sort by age, and savers
+ * who saw the same revision do not get into each other's way.
+ */
+export function entryId(createdAtMs: number, seenRevision: number): string {
+  const [day, time] = new Date(createdAtMs).toISOString().replaceAll(/[-:]/g, "").split(/[T.]/) as [string, string];
+  return `cp-${day}-${time}-${seenRevision.toString(16).padStart(8, "0")}${randomHex(4)}`;
+}

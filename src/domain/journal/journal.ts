@@ -1,0 +1,108 @@
+import { keyRange } from "../../store/ranges.ts";
+import type { Revision } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { transact } from "../../store/transact.ts";
+import { journalKeys } from "../keyspace.ts";
+import { knownWorkspaceRanges, rememberWorkspace } from "../workspace/known-workspaces.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { EntryText, JournalEntry } from "./journal-entry.ts";
+import { entryId, entryIndex, requireEntryText, requireSessionId, toStoredEntry } from "./journal-entry.ts";
+import { fromStoredHighlights, liveHighlights, mergeHighlights, toStoredHighlights } from "./session-highlights.ts";
+
+/** The list of entries that every workspace sees. */
+export const globalPlace = "global";
+
+export interface SaveEntry extends EntryText {
+  readonly workspace: Workspace;
+  readonly sessionId: string;
+  readonly global: boolean;
+  /** Kept this long; for ever when absent. */
+  readonly ttlMs?: number;
+}
+
+export interface SavedEntry {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly gitBranch?: string;
+  readonly gitCommit?: string;
+  /** How many the session has by now. */
+  readonly sessionHighlights: number;
+  readonly createdAtMs: number;
+  readonly expiresAtMs?: number;
+  readonly revision: number;
+}
+
+/** Writes an entry down. Its place in the list, its session's highlights and what makes it findable are in the same commit. */
+export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
+  const { workspace, sessionId, global, ttlMs, description, highlights, activeFiles, tags, workContext } = input;
+  requireEntryText(input);
+  requireSessionId(sessionId);
+  const place = global ? globalPlace : workspace.id;
+  const gitBranch = input.gitBranch ?? workspace.branch;
+  const sessionKey = journalKeys.session(workspace.id, sessionId);
+  return transact<{ id: string; sessionId: string; createdAtMs: number; sessionHighlights: number; gitBranch: string | null; gitCommit: string | null }, SavedEntry>(scope, {
+    async decide() {
+      const snapshot = await scope.store.read([...knownWorkspaceRanges(workspace), keyRange(sessionKey)]);
+      const session = snapshot.entries.find((entry) => entry.key === sessionKey);
+      const createdAtMs = snapshot.nowMs;
+      const id = entryId(createdAtMs, snapshot.revision);
+      const expiresAtMs = ttlMs === undefined ? undefined : createdAtMs + ttlMs;
+      const merged = mergeHighlights(fromStoredHighlights(session?.value), highlights, expiresAtMs, createdAtMs);
+      const stored = toStoredEntry({
+        description,
+        highlights,
+        activeFiles,
+        tags,
+        gitBranch,
+        gitCommit: workspace.commit,
+        workContext,
+        sessionId,
+        workspace: { id: workspace.id, name: workspace.name },
+        global,
+        createdAtMs,
+      });
+      return {
+        checks: [{ key: journalKeys.entry(id), is: "absent" }, ...(highlights.length === 0 ? [] : [{ key: sessionKey, version: session?.version ?? 0 }])],
+        writes: [
+          {
+            op: "put",
+            key: journalKeys.entry(id),
+            value: stored,
+            ttlMs,
+            index: entryIndex(place, input),
+            record: { kind: "checkpoint", op: "save", subject: id },
+            lapse: ttlMs === undefined ? undefined : { kind: "checkpoint", op: "expire", subject: id },
+          },
+          { op: "put", key: journalKeys.listed.key(place, createdAtMs, id), value: null, ttlMs },
+          ...(highlights.length === 0 ? [] : [{ op: "put" as const, key: sessionKey, value: toStoredHighlights(merged) }]),
+          ...rememberWorkspace(snapshot, workspace),
+        ],
+        note: { id, sessionId, createdAtMs, sessionHighlights: merged.length, gitBranch: gitBranch ?? null, gitCommit: workspace.commit ?? null },
+      };
+    },
+    finish: (note, committed) => ({
+      id: note.id,
+      sessionId: note.sessionId,
+      gitBranch: note.gitBranch ?? undefined,
+      gitCommit: note.gitCommit ?? undefined,
+      sessionHighlights: note.sessionHighlights,
+      createdAtMs: note.createdAtMs,
+      expiresAtMs: committed.writes[0]?.expiresAtMs,
+      revision: committed.revision,
+    }),
+  });
+}
+
+/**
+ * What the entry's session has gathered, oldest first, and the revision at which it last grew. The session of a global entry from
+ * another workspace is none of the reader's business: of such an entry only its own highlights are shown.
+ */
+export async function readHighlights(
+  { store }: Pick<Scope, "store">,
+  entry: JournalEntry,
+  reader: Workspace,
+): Promise<{ readonly highlights: readonly string[]; readonly revision: Revision }> {
+  if (entry.workspace.id !== reader.id && !reader.formerIds.includes(entry.workspace.id)) return { highlights: entry.highlights, revision: entry.revision };
+  const { entries, nowMs } = await store.read(keyRange(journalKeys.session(entry.workspace.id, entry.sessionId)));
+  return { highlights: liveHighlights(fromStoredHighlights(entries[0]?.value), nowMs).map(({ text }) => text), revision: entries[0]?.revision ?? 0 };
+}

@@ -1,0 +1,84 @@
+import { invalidInput } from "../../kernel/errors.ts";
+
+/** A stretch of time, seen from now. */
+export interface TimeRange {
+  readonly fromMs: number;
+  /** Absent = up to now. */
+  readonly untilMs?: number;
+}
+
+export const timeRangeForms =
+  "must be a length of time up to now (30m, 24h, 7d, 1w, 2weeks, 1 month, 1y), today, yesterday, or an ISO date or time to begin with (2026-01-31, 2026-01-31T09:30, 2026-01-31T09:30:00Z)";
+
+const unitMs: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 };
+const unitNames: Readonly<Record<string, string>> = {
+  m: "minute",
+  min: "minute",
+  mins: "minute",
+  minute: "minute",
+  minutes: "minute",
+  h: "hour",
+  hr: "hour",
+  hrs: "hour",
+  hour: "hour",
+  hours: "hour",
+  d: "day",
+  day: "day",
+  days: "day",
+  w: "week",
+  week: "week",
+  weeks: "week",
+  mo: "month",
+  month: "month",
+  months: "month",
+  y: "year",
+  year: "year",
+  years: "year",
+};
+
+/** What a person means by "7d", "yesterday" or "2026-01-31", in local time. Anything else is refused with the list of what is accepted. */
+export function parseTimeRange(field: string, text: string, nowMs: number): TimeRange {
+  const words = text.trim().toLowerCase();
+  const now = new Date(nowMs);
+  if (words === "today") return { fromMs: startOfDay(now, 0) };
+  if (words === "yesterday") return { fromMs: startOfDay(now, -1), untilMs: startOfDay(now, 0) };
+  const [, amount, unit] = /^(\d{1,5})\s*([a-z]+)$/.exec(words) ?? [];
+  const name = unitNames[unit ?? ""];
+  if (amount !== undefined && name !== undefined && Number(amount) > 0) return { fromMs: Math.max(0, back(now, Number(amount), name)) };
+  const fromMs = isoTime(text.trim());
+  if (fromMs === undefined) throw invalidInput(field, timeRangeForms);
+  return { fromMs };
+}
+
+/** Months and years by the calendar: one month before 31 March is the last of February. */
+function back(now: Date, amount: number, unit: string): number {
+  const ms = unitMs[unit];
+  if (ms !== undefined) return now.getTime() - amount * ms;
+  const months = now.getFullYear() * 12 + now.getMonth() - amount * (unit === "year" ? 12 : 1);
+  const year = Math.floor(months / 12);
+  if (year < 1970) return 0;
+  const daysThere = new Date(year, (months % 12) + 1, 0).getDate();
+  const then = new Date(now);
+  then.setFullYear(year, months % 12, Math.min(now.getDate(), daysThere));
+  return then.getTime();
+}
+
+const isoForm = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/;
+
+/** Local unless it says otherwise; a day that does not exist (30 February) is no date. */
+function isoTime(text: string): number | undefined {
+  const found = isoForm.exec(text);
+  if (found === null) return undefined;
+  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
+  const ms = Math.floor(Number(`0.${found[7] ?? 0}`) * 1_000);
+  const utc = new Date(Date.UTC(year, month - 1, day, hour, minute, second, ms));
+  if (utc.getUTCMonth() !== month - 1 || utc.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return undefined;
+  const zone = found[8];
+  if (zone === undefined) return new Date(year, month - 1, day, hour, minute, second, ms).getTime();
+  if (zone.toUpperCase() === "Z") return utc.getTime();
+  const offsetMinutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  return utc.getTime() - (zone.startsWith("-") ? -1 : 1) * offsetMinutes * 60_000;
+}
+
+/** By the calendar, not by 24 hours: days on which the clocks change are shorter or longer. */
+const startOfDay = (now: Date, days: number): number => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days).getTime();

@@ -1,0 +1,87 @@
+import { limits } from "../../store/limits.ts";
+import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import type { Entry, Range, Revision } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { leaseKeys, workflowKeys } from "../keyspace.ts";
+import type { Run } from "../workflows/workflow.ts";
+import { isFinished } from "../workflows/workflow.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+export interface OpenRun {
+  readonly runId: string;
+  readonly name: string;
+  readonly lastStep: number;
+  readonly holder: string;
+  readonly token: Revision;
+  /** Absent: the claim has lapsed, and nobody has taken the run since. */
+  readonly expiresAtMs?: number;
+  readonly revision: Revision;
+}
+export interface OpenLease {
+  readonly resource: string;
+  readonly holder: string;
+  readonly token: Revision;
+  readonly expiresAtMs: number;
+  readonly revision: Revision;
+}
+export interface OpenWork {
+  readonly runs: readonly OpenRun[];
+  readonly leases: readonly OpenLease[];
+  /** There may be more than were looked at. */
+  readonly more: boolean;
+}
+
+const holdersScannedMax = 4 * limits.readEntriesMax;
+const heldMax = 100;
+
+/**
+ * What somebody has in hand: claimed runs and held leases, of one holder or of all. With a holder, also runs whose claim lapsed
+ * while it was away and that nobody took: those it should claim again. A run tagged with another workspace is left out.
+ */
+export async function readOpenWork({ store }: Pick<Scope, "store">, { holder, workspace }: { readonly holder?: string; readonly workspace?: Workspace }): Promise<OpenWork> {
+  const { holders, more } = await findHolders({ store }, holder);
+  if (holders.length === 0) return { runs: [], leases: [], more };
+  const resources = holders.map((entry) => leaseKeys.resourceOfHolder(entry.key));
+  const { entries } = await store.read(
+    resources.flatMap((resource): Range[] => {
+      const runId = workflowKeys.runOfResource(resource);
+      return [keyRange(leaseKeys.deadline(resource)), ...(runId === undefined ? [] : [keyRange(workflowKeys.run(runId))])];
+    }),
+  );
+  const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+  const runs: OpenRun[] = [];
+  const leases: OpenLease[] = [];
+  for (const [i, resource] of resources.entries()) {
+    const hold = holders[i] as Entry;
+    const held = { holder: holderOf(hold), token: hold.revision };
+    const deadline = byKey.get(leaseKeys.deadline(resource));
+    const runId = workflowKeys.runOfResource(resource);
+    const runEntry = runId === undefined ? undefined : byKey.get(workflowKeys.run(runId));
+    if (runId !== undefined && runEntry !== undefined) {
+      const run = runEntry.value as unknown as Run;
+      if (isFinished(run) || isElsewhere(run, workspace) || (deadline === undefined && holder === undefined)) continue;
+      const revision = Math.max(runEntry.revision, deadline?.revision ?? 0);
+      runs.push({ runId, name: run.name, lastStep: run.lastStep, ...held, expiresAtMs: deadline?.expiresAtMs, revision });
+    } else if (deadline !== undefined) leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
+  }
+  return { runs, leases, more };
+}
+
+async function findHolders({ store }: Pick<Scope, "store">, holder: string | undefined): Promise<{ readonly holders: readonly Entry[]; readonly more: boolean }> {
+  const holders: Entry[] = [];
+  let range = leaseKeys.holders;
+  for (let scanned = 0; scanned < holdersScannedMax; scanned += limits.readEntriesMax) {
+    const page = await store.read(range);
+    holders.push(...page.entries.filter((entry) => holder === undefined || holderOf(entry) === holder));
+    const last = page.entries.at(-1);
+    if (holders.length > heldMax) return { holders: holders.slice(0, heldMax), more: true };
+    if (!page.more || last === undefined) return { holders, more: false };
+    range = rangeAfter(range, last.key);
+  }
+  return { holders, more: true };
+}
+
+const holderOf = (entry: Entry): string => (entry.value as { holder: string }).holder;
+
+const isElsewhere = ({ tags }: Run, workspace: Workspace | undefined): boolean =>
+  workspace !== undefined && tags.workspace !== undefined && tags.workspace !== workspace.name && tags.workspace !== workspace.id;

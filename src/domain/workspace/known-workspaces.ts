@@ -1,0 +1,59 @@
+import { keyRange } from "../../store/ranges.ts";
+import type { Range, Snapshot, Store, Write } from "../../store/store.ts";
+import { workspaceKeys } from "../keyspace.ts";
+
+export interface KnownWorkspace {
+  readonly id: string;
+  /** For people: the folder's name. */
+  readonly name: string;
+  /** How it was told from others, where that took git. */
+  readonly foundBy?: FoundBy;
+}
+
+export interface FoundBy {
+  readonly mainLine: string;
+  /** Undefined: git could not tell. */
+  readonly rootCommit?: string;
+}
+
+const namesakesMax = 20;
+
+/** Workspaces something was saved in, by name (also a former one) or by id. */
+export async function findKnownWorkspaces(store: Store, nameOrId: string): Promise<readonly KnownWorkspace[]> {
+  const { entries } = await store.read([keyRange(workspaceKeys.id(nameOrId)), workspaceKeys.named.range(nameOrId)], { limit: namesakesMax });
+  const byId = entries.find((entry) => entry.key === workspaceKeys.id(nameOrId));
+  if (byId !== undefined) return [{ id: nameOrId, name: (byId.value as { name: string }).name }];
+  return entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: nameOrId }));
+}
+
+/** Where a main line began, as `rememberWorkspace` wrote it down. */
+export async function readKnownRoot(store: Store, mainLine: string): Promise<string | null | undefined> {
+  const { entries } = await store.read(keyRange(workspaceKeys.root(mainLine)));
+  return entries[0]?.value as string | null | undefined;
+}
+
+export const knownWorkspaceRanges = ({ id, foundBy }: KnownWorkspace): readonly Range[] => [
+  keyRange(workspaceKeys.id(id)),
+  ...(foundBy === undefined ? [] : [keyRange(workspaceKeys.root(foundBy.mainLine))]),
+];
+
+/** Writes to carry in the commit that first uses the workspace, or first uses it under this name. */
+export function rememberWorkspace(snapshot: Pick<Snapshot, "entries">, { id, name, foundBy }: KnownWorkspace): Write[] {
+  const known = snapshot.entries.find((entry) => entry.key === workspaceKeys.id(id));
+  return [...(foundBy === undefined ? [] : rememberRoot(snapshot, foundBy)), ...((known?.value as { name?: string } | undefined)?.name === name ? [] : namedWrites(id, name))];
+}
+
+const namedWrites = (id: string, name: string): Write[] => [
+  { op: "put", key: workspaceKeys.id(id), value: { name } },
+  { op: "put", key: workspaceKeys.named.key(name, id), value: null },
+];
+
+/** That git could not tell is remembered for a day: every process would wait for it again in vain. */
+const failureKeptMs = 86_400_000;
+
+function rememberRoot({ entries }: Pick<Snapshot, "entries">, { mainLine, rootCommit }: FoundBy): Write[] {
+  const key = workspaceKeys.root(mainLine);
+  const known = entries.find((entry) => entry.key === key);
+  if (rootCommit === undefined) return known === undefined ? [{ op: "put", key, value: null, ttlMs: failureKeptMs }] : [];
+  return known?.value === rootCommit ? [] : [{ op: "put", key, value: rootCommit }];
+}
