@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import type { HoldfastOptions, StateChange } from "../src/index.ts";
+import type { HoldfastOptions, Json, StateChange } from "../src/index.ts";
 import { HoldfastError, isHoldfastError, openHoldfast } from "../src/index.ts";
+
+/** A call as a program without types makes it. */
+type Loose = (...args: unknown[]) => Promise<unknown>;
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-library-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -129,6 +132,10 @@ describe("the library", () => {
   });
 
   test("wrong use rejects with a HoldfastError that names the option", async () => {
+    await expect(openHoldfast({ stroe: "memory:" } as object)).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringMatching(/^stroe: unknown option; allowed: store, /),
+    });
     await expect(openHoldfast({ store: "redis://x" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^store: /) });
     await expect(openHoldfast({ store: "memory:", claimTtlMs: 1 })).rejects.toMatchObject({ message: expect.stringMatching(/^claimTtlMs: must be .*from 1s to 7d/) });
     await using holdfast = await openHoldfast({ store: "memory:" });
@@ -137,6 +144,44 @@ describe("the library", () => {
     expect(isHoldfastError(refused, "invalid_input")).toBe(true);
     await expect(holdfast.state.set("", 1)).rejects.toMatchObject({ code: "invalid_input" });
     expect((await holdfast.leases.acquire("x", { ttlMs: 1_000, agent: "me" })).ok).toBe(true);
+  });
+
+  test("a value that cannot be JSON is refused by its name, also under a request key", async () => {
+    await using holdfast = await openMemory();
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
+    let deep: unknown = 1;
+    for (let i = 0; i < 100_000; i += 1) deep = [deep];
+    for (const value of [cyclic, deep, 1n, { a: [1n] }]) {
+      const refused = { code: "invalid_input", details: { field: "value" } };
+      await expect(holdfast.state.set("k", value as Json, { requestKey: "r" })).rejects.toMatchObject(refused);
+      await expect(holdfast.state.commit({ writes: [{ op: "set", key: "k", value: value as Json }] }, { requestKey: "r" })).rejects.toMatchObject({
+        code: "invalid_input",
+        details: { field: "writes" },
+      });
+    }
+  });
+
+  test("options that are left out or are no numbers are refused by their names instead of waiting for ever", async () => {
+    await using holdfast = await openMemory();
+    const { leases, state } = holdfast as unknown as { leases: Record<string, Loose>; state: Record<string, Loose> };
+    for (const [call, field] of [
+      [() => leases.acquire?.("x"), "ttlMs"],
+      [() => leases.acquire?.("x", {}), "ttlMs"],
+      [() => leases.renew?.("x"), "ttlMs"],
+      [() => leases.acquire?.("x", { ttlMs: 1_000, waitMs: Number.NaN }), "waitMs"],
+      [() => state.waitFor?.("x"), "versionAbove"],
+      [() => state.waitFor?.("x", { versionAbove: Number.NaN, timeoutMs: 1 }), "versionAbove"],
+      [() => state.waitFor?.("x", { versionAbove: 0 }), "timeoutMs"],
+      [() => state.waitFor?.("x", { versionAbove: 0, timeoutMs: Number.NaN }), "timeoutMs"],
+      [() => state.waitFor?.("x", { versionAbove: 0, timeoutMs: Number.POSITIVE_INFINITY }), "timeoutMs"],
+    ] as const)
+      await expect(call(), String(call)).rejects.toMatchObject({ code: "invalid_input", details: { field } });
+  });
+
+  test("watching an empty key is refused", async () => {
+    await using holdfast = await openMemory();
+    await expect(holdfast.state.watch({ key: "" })[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "invalid_input", details: { field: "key" } });
   });
 
   test("namespaces of one store do not see each other", async () => {

@@ -1,10 +1,16 @@
+import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
+import { adoptEntry } from "../../src/domain/journal/adopt-entry.ts";
+import { checkpointId } from "../../src/domain/research/checkpoint-id.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { instructionsCharactersMax, instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
+import { promptsFor } from "../../src/surfaces/mcp/prompts.ts";
 import { subscribedUrisMax } from "../../src/surfaces/mcp/subscriptions.ts";
 import { catalog } from "../../src/tools/catalog.ts";
-import { selectTools } from "../../src/tools/profiles.ts";
-import { connectClient, eras } from "../support/mcp-connection.ts";
+import { profiles, selectTools } from "../../src/tools/profiles.ts";
+import { toolsets } from "../../src/tools/tool.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { connectClient, contextOn, eras } from "../support/mcp-connection.ts";
 
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
@@ -175,10 +181,140 @@ describe.each(eras)("the SDK's own client in the %s era", (era) => {
     await expect(complete("holdfast://nothing/{x}", "x", "")).rejects.toMatchObject({ code: -32602 });
   });
 
+  test("reads a journal entry, a research checkpoint and a note as the record alone, by the exact id", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const { checkpointId, checkpoint_id } = await saveMemories(client);
+    const read = async (uri: string) => (await client.readResource({ uri })).contents[0] as { mimeType: string; text: string };
+    const entry = await read(`holdfast://journal/${checkpointId}`);
+    expect(entry.mimeType).toBe("application/json");
+    expect(JSON.parse(entry.text)).toMatchObject({ checkpointId, description: "moved the queue", highlights: ["first"], savedBy: "tester" });
+    expect(JSON.parse((await read(`holdfast://research/${checkpoint_id}`)).text)).toMatchObject({ id: checkpoint_id, thesis: "Caching halves the cost", confidence: 0.8 });
+    expect(JSON.parse((await read("holdfast://knowledge/deploy")).text)).toMatchObject({ name: "deploy", content: "needs the tunnel", trust: "medium", status: "active" });
+    expect(JSON.parse((await read("holdfast://knowledge/%40shipping%2Flimits")).text)).toMatchObject({ id: "limits", scope: "skill:shipping" });
+    expect(JSON.parse((await read("holdfast://knowledge/@shipping/limits")).text)).toMatchObject({ id: "limits" });
+    for (const uri of [
+      `holdfast://journal/${checkpointId.slice(0, -1)}`,
+      `holdfast://research/${checkpoint_id.slice(0, -1)}`,
+      "holdfast://knowledge/doubtful",
+      "holdfast://journal/a%00b",
+    ])
+      await expect(client.readResource({ uri }), uri).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test("sees memories listed by id without what stands in them, and completes those ids", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const { checkpointId, checkpoint_id } = await saveMemories(client);
+    const listed = (await client.listResources()).resources.filter(({ uri }) => /:\/\/(journal|research|knowledge)\//.test(uri));
+    expect(listed.map(({ name }) => name)).toEqual([checkpointId, checkpoint_id, "@shipping/limits", "deploy"]);
+    expect(JSON.stringify(listed)).not.toMatch(/moved the queue|tunnel|first/);
+    for (const { uri } of listed) expect((await client.readResource({ uri })).contents).toHaveLength(1);
+    const complete = async (uri: string, name: string, value: string) =>
+      (await client.complete({ ref: { type: "ref/resource", uri }, argument: { name, value } })).completion.values;
+    expect(await complete("holdfast://journal/{checkpointId}", "checkpointId", "cp-")).toEqual([checkpointId]);
+    expect(await complete("holdfast://research/{checkpoint_id}", "checkpoint_id", checkpoint_id.slice(0, 10))).toEqual([checkpoint_id]);
+    expect(await complete("holdfast://knowledge/{id}", "id", "d")).toEqual(["deploy"]);
+    expect(await complete("holdfast://knowledge/{id}", "id", "@ship")).toEqual(["@shipping/limits"]);
+  });
+
+  test("walks many memories in bounded pages, each exactly once, journal and research newest first", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+    for (let i = 0; i < 70; i += 1) {
+      await call("checkpoint", { description: `entry ${i}` });
+      await call("save_checkpoint", { core_question: `question ${i}`, thesis: `thesis ${i}`, confidence: 0.5 });
+      await call("save_knowledge", { id: `note-${String(i).padStart(2, "0")}`, content: `fact ${i}`, trust: i % 2 === 0 ? "medium" : "quarantined" });
+    }
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page: { resources: { uri: string }[]; nextCursor?: string } = await client.request({ method: "resources/list", params: cursor === undefined ? {} : { cursor } });
+      expect(page.resources.length).toBeLessThanOrEqual(100);
+      seen.push(...page.resources.map((resource) => resource.uri));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(new Set(seen).size).toBe(seen.length);
+    const of = (kind: string) => seen.filter((uri) => uri.startsWith(`holdfast://${kind}/`));
+    expect(of("journal")).toHaveLength(70);
+    expect(of("research")).toHaveLength(70);
+    expect(of("research")[0]).toMatch(/thesis-69$/);
+    expect(of("knowledge")).toHaveLength(35);
+    const { contents } = await client.readResource({ uri: of("journal")[0] as string });
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ description: "entry 69" });
+  });
+
+  test.each([
+    ["goldfish", ["holdfast://journal/{checkpointId}"], ["checkpoint", "handoff"]],
+    ["sage", ["holdfast://research/{checkpoint_id}", "holdfast://knowledge/{id}"], []],
+    [
+      "coding",
+      ["holdfast://state/{key}", "holdfast://workflow/{run_id}", "holdfast://session/{session_id}", "holdfast://journal/{checkpointId}"],
+      ["checkpoint", "resume", "handoff"],
+    ],
+  ])("with the profile %s is offered just the resources and prompts of its tools", async (profile, templates, prompts) => {
+    await using session = await connectClient(era, { tools: selectTools({ profile }) });
+    const { client } = session;
+    expect((await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(templates);
+    if (prompts.length === 0) expect(client.getServerCapabilities()?.prompts).toBeUndefined();
+    else expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(prompts);
+  });
+
+  test("hears of a note that changes, and of an entry and a research checkpoint that come to be", async () => {
+    const clock = manualClock();
+    await using engine = new WatchedEngine(clock);
+    await using listener = await connectClient(era, { engine, clock });
+    await using writer = await connectClient(era, { engine, clock });
+    const told: string[] = [];
+    listener.client.setNotificationHandler("notifications/resources/updated", ({ params }) => void told.push(params.uri));
+    const thesis = "Caching halves the cost";
+    const [note, entry, research] = [
+      "holdfast://knowledge/%40shipping%2Flimits",
+      "holdfast://journal/moved-in",
+      `holdfast://research/${checkpointId(clock.nowMs(), thesis, 1)}`,
+    ] as const;
+    if (era === "stateless") await listener.client.listen({ resourceSubscriptions: [note, entry, research] });
+    else for (const uri of [note, entry, research]) await listener.client.subscribeResource({ uri });
+    const call = (name: string, args: Record<string, unknown>) => writer.client.callTool({ name, arguments: args });
+    await call("save_knowledge", { id: "limits", content: "of everybody" });
+    for (const content of ["of shipping", "of shipping, newer"]) {
+      await call("save_knowledge", { id: "limits", content, skill: "shipping" });
+      await until(() => told.length >= 1);
+      expect(told.splice(0)).toEqual([note]);
+    }
+    await call("save_checkpoint", { core_question: "What does it cost?", thesis, confidence: 0.8 });
+    await until(() => told.length >= 1);
+    expect(told.splice(0)).toEqual([research]);
+    const { store, writer: principal } = contextOn(engine, { clock });
+    const foreign = { id: "moved-in", createdAtMs: 1, sessionId: "s", global: false, description: "before", highlights: [], activeFiles: [], tags: [] };
+    await adoptEntry({ store, clock, writer: principal }, foreign, { id: "ws-0123456789abcdef", name: "engine" }, { dryRun: false });
+    await until(() => told.length >= 1);
+    expect(told).toEqual([entry]);
+  });
+
+  test("gets prompts that hold nothing stored, with their arguments quoted", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    await saveMemories(client);
+    const textOf = async (name: string, args: Record<string, string> = {}) => {
+      const { messages } = await client.getPrompt({ name, arguments: args });
+      return messages.map(({ content }) => (content as { text: string }).text).join("\n");
+    };
+    const { prompts } = await client.listPrompts();
+    for (const { name } of prompts) expect(await textOf(name), name).not.toMatch(/moved the queue|tunnel|halves/);
+    expect(await textOf("resume", { query: 'ignore "this"\nand that' })).toContain(String.raw`resume with query "ignore \"this\"\nand that".`);
+    expect(await textOf("checkpoint", { focus: "a\n2. b" })).toContain(String.raw`"a\n2. b"`);
+    await expect(client.getPrompt({ name: "resume", arguments: { focus: "x" } })).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("workspace, agent_id, query"),
+    });
+  });
+
   test("gets the handoff prompt with its arguments quoted", async () => {
     await using session = await connectClient(era);
     const { client } = session;
-    expect((await client.listPrompts()).prompts.map((prompt) => prompt.name)).toEqual(["handoff"]);
+    expect((await client.listPrompts()).prompts.map((prompt) => prompt.name)).toEqual(["checkpoint", "resume", "handoff"]);
     const { messages } = await client.getPrompt({ name: "handoff", arguments: { session_id: 'a"b\nc' } });
     expect(JSON.stringify(messages)).toContain(JSON.stringify('"a\\"b\\nc"').slice(1, -1));
     await expect(client.getPrompt({ name: "handoff", arguments: { who: "x" } })).rejects.toMatchObject({ code: -32602 });
@@ -245,9 +381,16 @@ describe.each(eras)("the SDK's own client in the %s era", (era) => {
   });
 });
 
-test.each(["all", "coding", "coordination", "agentcheckpoint", "sidecar"])("the instructions for the profile %s stay below what clients cut off", (profile) => {
+test.each(["all", "coding", "coordination", "agentcheckpoint", "sidecar", "sage"])("the instructions for the profile %s stay below what clients cut off", (profile) => {
   expect(instructionsFor(selectTools({ profile })).length).toBeLessThan(instructionsCharactersMax);
   expect(instructionsFor(selectTools({ profile, readOnly: true })).length).toBeLessThan(instructionsCharactersMax);
+});
+
+test("the instructions of a read-only server ask for nothing that it refuses", () => {
+  const said = instructionsFor(selectTools({ readOnly: true }));
+  expect(said).toContain("read-only");
+  expect(said).not.toMatch(/\bclaim\b|expected_version|lease_acquire/);
+  expect(instructionsFor(selectTools({}))).toMatch(/\bclaim\b/);
 });
 
 test("instructions name only tools that are offered", () => {
@@ -257,6 +400,41 @@ test("instructions name only tools that are offered", () => {
     expect(said, tool.name).not.toContain(tool.name);
   }
 });
+
+test("prompts name only tools that are offered", () => {
+  for (const tool of catalog) {
+    const rest = catalog.filter((other) => other !== tool);
+    const prompts = promptsFor(rest);
+    for (const prompt of prompts) expect(prompt.text({}).match(/\b[a-z]+_[a-z]+\b/g) ?? [], `${prompt.name} without ${tool.name}`).not.toContain(tool.name);
+    if (tool.name === "checkpoint" || tool.name === "resume") expect(prompts.map(({ name }) => name)).not.toContain(tool.name);
+  }
+  const [handoff] = promptsFor(selectTools({ profile: "goldfish" })).slice(-1);
+  expect(handoff?.text({})).not.toMatch(/session_|workflow_|lease_/);
+  expect(() => handoff?.text({ run_id: "x" })).toThrow(/allowed: none/);
+});
+
+test.each([...profiles.map((profile) => ({ profile })), ...toolsets.map((toolset) => ({ toolsets: [toolset] })), { profile: "coding", readOnly: true }])(
+  "with %j, prompts name only tools that are offered, whatever they are given",
+  (choice) => {
+    const offered = new Set(selectTools(choice).map(({ name }) => name));
+    for (const prompt of promptsFor(selectTools(choice)))
+      for (const args of [{}, Object.fromEntries(prompt.arguments.map(({ name }) => [name, "x"]))]) {
+        const said = prompt.text(args).match(/\b[a-z]+_[a-z]+\b/g) ?? [];
+        const missing = said.filter((word) => catalog.some(({ name }) => name === word) && !offered.has(word));
+        expect(missing, prompt.name).toEqual([]);
+      }
+  },
+);
+
+async function saveMemories(client: Client): Promise<{ readonly checkpointId: string; readonly checkpoint_id: string }> {
+  const call = async (name: string, args: Record<string, unknown>) => (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>;
+  const { data } = await call("checkpoint", { description: "moved the queue", highlights: ["first"] });
+  const { checkpoint_id } = await call("save_checkpoint", { core_question: "What does it cost?", thesis: "Caching halves the cost", confidence: 0.8 });
+  await call("save_knowledge", { id: "deploy", content: "needs the tunnel" });
+  await call("save_knowledge", { id: "limits", content: "ten at once", skill: "shipping" });
+  await call("save_knowledge", { id: "doubtful", content: "who knows", trust: "quarantined" });
+  return { checkpointId: (data as { checkpointId: string }).checkpointId, checkpoint_id: checkpoint_id as string };
+}
 
 /** The memory engine, counting who listens to its bell. */
 class WatchedEngine extends MemoryEngine {

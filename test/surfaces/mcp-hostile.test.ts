@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { LineReader } from "../../src/surfaces/mcp/line-reader.ts";
+import { unsentBytesMax } from "../../src/surfaces/mcp/line-writer.ts";
 import { messageLimits } from "../../src/surfaces/mcp/read-message.ts";
 import { callsInFlightMax } from "../../src/surfaces/mcp/tool-calls.ts";
 import type { Era, RawConnection } from "../support/mcp-connection.ts";
@@ -136,12 +137,39 @@ describe.each(eras)("in the %s era, the connection outlives", (era) => {
   });
 });
 
+/** Until nothing more happens. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+/** The memory engine, counting the values it gave out. */
+class CountingEngine extends MemoryEngine {
+  valuesRead = 0;
+
+  override async read(...args: Parameters<MemoryEngine["read"]>): ReturnType<MemoryEngine["read"]> {
+    const snapshot = await super.read(...args);
+    this.valuesRead += snapshot.entries.filter(({ value }) => typeof value === "string" && value.length > 1_000).length;
+    return snapshot;
+  }
+
+  override async commit(...args: Parameters<MemoryEngine["commit"]>): ReturnType<MemoryEngine["commit"]> {
+    const results = await super.commit(...args);
+    this.valuesRead += results.filter((result) => !result.ok).length;
+    return results;
+  }
+}
+
 describe("a line reader", () => {
   const read = (chunks: readonly Buffer[], bytesMax: number) => {
     const lines: string[] = [];
     const overlong: true[] = [];
-    const reader = new LineReader({ onLine: (line) => void lines.push(line.toString("latin1")), onOverlong: () => void overlong.push(true) }, bytesMax);
+    // Holds back every other time it is asked.
+    let asked = 0;
+    const mayTake = (): boolean => {
+      asked += 1;
+      return asked % 2 === 0;
+    };
+    const reader = new LineReader({ mayTake, onLine: (line) => void lines.push(line.toString("latin1")), onOverlong: () => void overlong.push(true) }, bytesMax);
     for (const chunk of chunks) reader.push(chunk);
+    while (!reader.resume());
     reader.end();
     return { lines, overlong: overlong.length };
   };
@@ -182,14 +210,27 @@ describe("the end", () => {
     expect(connection.lines.map((line) => JSON.parse(line).id).sort((a, b) => a - b)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   });
 
-  test.each([true, false])("a long poll does not hold the server back (direct road: %s)", async (directRoad) => {
-    const connection = openRaw({ directRoad });
+  test.each([true, false])("calls that only wait are cut short at once and answered, a write beside them lands (direct road: %s)", async (directRoad) => {
+    await using engine = new MemoryEngine();
+    const connection = openRaw({ engine, directRoad });
     await shakeHands(connection, "handshake");
-    connection.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } } });
+    const send = (id: number, name: string, args: Record<string, unknown>) => connection.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
+    await connection.request("tools/call", { name: "lease_acquire", arguments: { resource_id: "r", holder_id: "other", ttl_seconds: 600 } });
+    send(1, "state_get", { key: "k", wait_for_version_above: 0, wait_seconds: 50 });
+    send(2, "lease_acquire", { resource_id: "r", holder_id: "me", ttl_seconds: 600, wait_seconds: 50 });
+    // They wait by then; the last call, which has no line break, begins when the input has ended.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    send(3, "state_set", { key: "written", value: 1 });
+    connection.sendText(
+      JSON.stringify({ jsonrpc: "2.0", id: 4, method: "tools/call", params: { name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } } }),
+    );
     connection.stdin.end();
     const started = performance.now();
+    const answers = await Promise.all([1, 2, 3, 4].map((id) => connection.answer(id)));
     await connection.served;
-    expect(performance.now() - started).toBeLessThan(4_000);
+    // Less than the time that calls at work are given.
+    expect(performance.now() - started).toBeLessThan(900);
+    expect(answers.map(({ result }) => result.structuredContent)).toMatchObject([{ found: false }, { acquired: false }, { ok: true }, { found: false }]);
   });
 
   test("a client that stops reading for good ends the connection, not the process", async () => {
@@ -198,6 +239,48 @@ describe("the end", () => {
     connection.stdout.destroy(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
     await connection.served;
     connection.send({ jsonrpc: "2.0", id: 1, method: "ping" });
+  });
+
+  describe.each([true, false])("a client that sends many calls at once and does not read (direct road: %s)", (directRoad) => {
+    const calls = 200;
+    /** An answer has these as text within text: four bytes for each quote, and two more in the structured part. */
+    const value = '"'.repeat(50_000);
+    const answerBytes = value.length * 6;
+    const kinds: Record<string, (id: number) => [name: string, args: Record<string, unknown>]> = {
+      reads: () => ["state_get", { key: "k" }],
+      lists: () => ["state_list", { values: true }],
+      "writes that show what stands in their way": () => ["state_set", { key: "k", value: 1, expected_version: 9 }],
+      "calls that wait, woken by one write": () => ["state_get", { key: "k", wait_for_version_above: 1, wait_seconds: 50 }],
+    };
+
+    test.each(Object.entries(kinds))("%s: what is read for it and what is made for it stay within limits, and all is answered in the end", async (kind, ask) => {
+      await using engine = new CountingEngine();
+      const connection = openRaw({ engine, directRoad });
+      await shakeHands(connection, "handshake");
+      await connection.request("tools/call", { name: "state_set", arguments: { key: "k", value } });
+      connection.stdout.pause();
+      const lines = Array.from({ length: calls }, (_, id) => {
+        const [name, args] = ask(id);
+        return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
+      });
+      connection.sendText(`${lines.join("\n")}\n`);
+      if (kind.startsWith("calls that wait")) {
+        await settled();
+        await using other = openRaw({ engine });
+        await shakeHands(other, "handshake");
+        engine.valuesRead = 0;
+        await other.request("tools/call", { name: "state_set", arguments: { key: "k", value } });
+      }
+      await settled();
+      // 64 calls at work, and for those that are woken as many that were answered before the output was full.
+      expect(engine.valuesRead).toBeLessThan(64 + 2 * (unsentBytesMax / answerBytes) + 4);
+      expect(connection.stdout.writableLength).toBeLessThan(unsentBytesMax + 2 * answerBytes);
+      connection.stdout.resume();
+      const answers = await Promise.all(Array.from({ length: calls }, (_, id) => connection.answer(id)));
+      for (const { result } of answers) expect(result.structuredContent.error).toBeUndefined();
+      connection.stdin.end();
+      await connection.served;
+    });
   });
 
   test("answers pile up only to a limit when the client does not read", async () => {

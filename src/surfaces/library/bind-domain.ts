@@ -1,43 +1,33 @@
 import { readHistory } from "../../domain/history/history.ts";
 import { guard } from "../../domain/leases/lease.ts";
-import { acquireLease, listLeases, releaseLease, renewLease } from "../../domain/leases/leases.ts";
+import { acquireLease, listLeases } from "../../domain/leases/leases.ts";
 import { readSession, saveSession } from "../../domain/sessions/sessions.ts";
 import { commitState, deleteState, listState, readState, setState, waitForState } from "../../domain/state/state.ts";
 import { watchState } from "../../domain/state/watch-state.ts";
 import { claimNextRun, claimRun } from "../../domain/workflows/claims.ts";
 import { findRuns, requireRunView, resumeRun } from "../../domain/workflows/find-runs.ts";
+import { releaseHold, renewHold } from "../../domain/workflows/holds.ts";
 import { checkpointRun, createRun, finishRun, giveBackRun, renewClaim } from "../../domain/workflows/workflows.ts";
 import { invalidInput } from "../../kernel/errors.ts";
-import { fingerprint } from "../../kernel/json.ts";
-import type { Scope } from "../../store/transact.ts";
-import type { CallOptions, Holdfast, LeaseRef, Leases, Sessions, State, Workflows, WriteOptions } from "./holdfast.ts";
+import { requireTtl } from "../../store/prepare-commit.ts";
+import { bindMemory } from "./bind-memory.ts";
+import type { CallOptions } from "./call-options.ts";
+import type { LibraryBase } from "./call-scope.ts";
+import { pageDefault, requireWait, scopeOf } from "./call-scope.ts";
+import type { Holdfast, LeaseRef, Leases, Sessions, State, Workflows } from "./holdfast.ts";
 
-/** What the library works with: a scope without the parts that belong to one call. */
-export interface LibraryBase {
-  readonly scope: Pick<Scope, "store" | "clock" | "writer">;
-  readonly agent?: string;
-  readonly claimTtlMs: number;
-}
-
-const pageDefault = 100;
 const historyDefault = 10;
 
 /** The domain's functions under the names of the library. */
-export function bindDomain(base: LibraryBase): Pick<Holdfast, "state" | "leases" | "workflows" | "sessions" | "history"> {
+export function bindDomain(base: LibraryBase): Omit<Holdfast, "namespace" | "health" | "close" | typeof Symbol.asyncDispose> {
   return {
     state: bindState(base),
     leases: bindLeases(base),
     workflows: bindWorkflows(base),
     sessions: bindSessions(base),
+    ...bindMemory(base),
     history: (query = {}) => readHistory(base.scope, { limit: historyDefault, ...query }),
   };
-}
-
-/** One call's scope. The fingerprint tells a retry from a request key used for something else. */
-function scopeOf({ scope, agent }: LibraryBase, options: WriteOptions, operation: string, input: unknown): Scope {
-  const { requestKey, signal } = options;
-  const request = requestKey === undefined ? undefined : { key: requestKey, fingerprint: fingerprint({ operation, input }) };
-  return { ...scope, agent: options.agent ?? agent, signal, request };
 }
 
 function requireAgent({ agent }: LibraryBase, options: CallOptions): string {
@@ -48,6 +38,12 @@ function requireAgent({ agent }: LibraryBase, options: CallOptions): string {
 
 const guardOf = (lease: LeaseRef | undefined) => lease && guard(lease.resource, lease.token);
 
+/** Programs without types leave options out. */
+function withTtl<Options extends { readonly ttlMs: number }>(options: Options | undefined): Options {
+  requireTtl(options?.ttlMs as number, "ttlMs");
+  return options as Options;
+}
+
 function bindState(base: LibraryBase): State {
   return {
     async set(key, value, options = {}) {
@@ -55,7 +51,11 @@ function bindState(base: LibraryBase): State {
       return setState(scopeOf(base, options, "state.set", { key, value, ttlMs, expectedVersion, lease }), { key, value, ttlMs, expectedVersion, guard: guardOf(lease) });
     },
     get: async (key, past) => readState(base.scope, key, past),
-    waitFor: async (key, { versionAbove, timeoutMs, signal }) => waitForState({ ...base.scope, signal }, key, versionAbove, timeoutMs),
+    async waitFor(key, options) {
+      const { versionAbove, timeoutMs, signal }: Partial<typeof options> = options ?? {};
+      if (versionAbove === undefined || !Number.isSafeInteger(versionAbove) || versionAbove < 0) throw invalidInput("versionAbove", "must be a whole number from 0");
+      return waitForState({ ...base.scope, signal }, key, versionAbove, requireWait(timeoutMs, "timeoutMs"));
+    },
     async delete(key, options = {}) {
       const { expectedVersion, lease } = options;
       return deleteState(scopeOf(base, options, "state.delete", { key, expectedVersion, lease }), { key, expectedVersion, guard: guardOf(lease) });
@@ -82,17 +82,20 @@ function bindState(base: LibraryBase): State {
 
 function bindLeases(base: LibraryBase): Leases {
   return {
-    async acquire(resource, options) {
-      const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs, waitMs: options.waitMs };
+    async acquire(resource, given) {
+      const options = withTtl(given);
+      const waitMs = options.waitMs === undefined ? undefined : requireWait(options.waitMs, "waitMs");
+      const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs, waitMs };
       return acquireLease(scopeOf(base, options, "leases.acquire", input), input);
     },
-    async renew(resource, options) {
+    async renew(resource, given) {
+      const options = withTtl(given);
       const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs, token: options.token };
-      return renewLease(scopeOf(base, options, "leases.renew", input), input);
+      return renewHold(scopeOf(base, options, "leases.renew", input), input);
     },
     async release(resource, options = {}) {
       const input = { resource, holder: requireAgent(base, options), token: options.token };
-      return releaseLease(scopeOf(base, options, "leases.release", input), input);
+      return releaseHold(scopeOf(base, options, "leases.release", input), input);
     },
     list: async ({ limit = pageDefault, after } = {}) => listLeases(base.scope, { limit, after }),
   };

@@ -9,19 +9,8 @@ import type { Ending, RunStatus } from "../../domain/workflows/workflow.ts";
 import type { CheckpointResult, CreateInput, CreateResult, FinishResult, RunView } from "../../domain/workflows/workflows.ts";
 import type { Json, JsonObject } from "../../kernel/json.ts";
 import type { EngineHealth, Revision } from "../../store/store.ts";
-
-/** What every call may carry. */
-export interface CallOptions {
-  /** The caller's name for itself in history, and the holder of leases and claims; the one given to `openHoldfast` by default. */
-  readonly agent?: string;
-  /** Ends a wait; a write that was sent is not taken back. */
-  readonly signal?: AbortSignal;
-}
-
-export interface WriteOptions extends CallOptions {
-  /** Makes a retry safe: the same key and arguments give the first answer again and no second effect. */
-  readonly requestKey?: string;
-}
+import type { WriteOptions } from "./call-options.ts";
+import type { Journal, Knowledge, Research, ResumeOptions, ResumeText } from "./memory.ts";
 
 /** A lease that must be live, with its current token, for a write to land. */
 export interface LeaseRef {
@@ -93,6 +82,11 @@ export interface Holdfast extends AsyncDisposable {
   readonly leases: Leases;
   readonly workflows: Workflows;
   readonly sessions: Sessions;
+  readonly journal: Journal;
+  readonly research: Research;
+  readonly knowledge: Knowledge;
+  /** What somebody needs to go on after a crash or a hand-over, as one text inside a budget. */
+  resume(options?: ResumeOptions): Promise<ResumeText>;
   /** Who changed what, newest first. */
   history(query?: Partial<HistoryQuery>): Promise<HistoryPage>;
   health(): Promise<EngineHealth>;

@@ -5,8 +5,9 @@ import type { Greeting } from "./greeting.ts";
 import { handshakeVersions, statelessVersion, staticCacheHint } from "./greeting.ts";
 import type { Message, Params, Request, RequestId } from "./json-rpc.ts";
 import { errorLine, isNotification, isPlainObject, isRequest, isRequestId, rpcErrors } from "./json-rpc.ts";
+import type { LineWriter } from "./line-writer.ts";
 import type { ToolCalls } from "./tool-calls.ts";
-import { requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
+import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
 /** "sdk": something only the SDK may judge opened the connection, so it gets everything. */
 type Era = "handshake" | "stateless" | "sdk";
@@ -36,7 +37,7 @@ class DirectCall {
  */
 export class DirectRoad {
   readonly #calls: ToolCalls;
-  readonly #send: (line: string) => void;
+  readonly #writer: LineWriter;
   readonly #greeting: Greeting;
   readonly #statelessEnd: string;
   readonly #inFlight = new Map<RequestId, DirectCall>();
@@ -44,10 +45,10 @@ export class DirectRoad {
   #era: Era | undefined;
   #opening: Request | undefined;
 
-  constructor(calls: ToolCalls, greeting: Greeting, send: (line: string) => void) {
+  constructor(calls: ToolCalls, greeting: Greeting, writer: LineWriter) {
     this.#calls = calls;
     this.#greeting = greeting;
-    this.#send = send;
+    this.#writer = writer;
     this.#statelessEnd = `"_meta":${JSON.stringify({ "io.modelcontextprotocol/serverInfo": greeting.serverInfo })}`;
   }
 
@@ -67,6 +68,11 @@ export class DirectRoad {
     if (isNotification(message)) return this.#notice(message.method, message.params, alone);
     if (!isRequest(message)) return false;
     return this.#era === "handshake" ? this.#serveHandshake(message) : claim === "plain" && this.#serveStateless(message);
+  }
+
+  /** Calls that have not come to an end. */
+  get running(): number {
+    return this.#running.size;
   }
 
   /** The client is gone or out of time. */
@@ -163,24 +169,29 @@ export class DirectRoad {
     if (params === undefined || !isPlainCall(params)) return false;
     const name = params.name as string;
     if (!this.#calls.has(name)) {
-      this.#send(errorLine(id, rpcErrors.invalidParams, unknownToolMessage(name)));
+      this.#writer.write(errorLine(id, rpcErrors.invalidParams, unknownToolMessage(name)));
       return true;
     }
     const call = new DirectCall();
     this.#inFlight.set(id, call);
-    const running = this.#calls.call(name, params.arguments, (params._meta as Params | undefined)?.[requestKeyMember], call).then(({ json, isError }) => {
+    const running = this.#calls.run(name, params.arguments, (params._meta as Params | undefined)?.[requestKeyMember], call).then((outcome) => {
       // A second request under the same id may have taken the place.
       if (this.#inFlight.get(id) === call) this.#inFlight.delete(id);
       this.#running.delete(running);
       if (call.cancelled) return;
-      this.#answer(id, `{"content":[{"type":"text","text":${JSON.stringify(json)}}],"structuredContent":${json}${isError ? ',"isError":true' : ""}${end}}`);
+      this.#writer.whenRoom(() => {
+        if (this.#writer.gone) return;
+        const { json, texts, isError } = answerOf(outcome);
+        const content = texts.map((text) => `{"type":"text","text":${JSON.stringify(text)}}`).join();
+        this.#answer(id, `{"content":[${content}],"structuredContent":${json}${isError ? ',"isError":true' : ""}${end}}`);
+      });
     });
     this.#running.add(running);
     return true;
   }
 
   #answer(id: RequestId, result: string): void {
-    this.#send(`{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`);
+    this.#writer.write(`{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`);
   }
 }
 

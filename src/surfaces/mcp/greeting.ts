@@ -1,4 +1,5 @@
 import type { Tool } from "../../tools/tool.ts";
+import { promptsFor } from "./prompts.ts";
 
 /** How this server introduces itself; both roads and both eras say the same. */
 export interface Greeting {
@@ -19,15 +20,13 @@ export const statelessVersion = "2026-07-28";
 /** What a 2026-07-28 client may keep: these answers stay the same while the process lives. */
 export const staticCacheHint = { ttlMs: 300_000, cacheScope: "private" } as const;
 
-const promptsOffered = (tools: readonly Tool[]): boolean => tools.some((tool) => tool.name === "session_save");
-
 export const greet = (version: string, instructions: string, tools: readonly Tool[]): Greeting => ({
   serverInfo: { name: "holdfast", title: "Holdfast", version },
   capabilities: {
     tools: { listChanged: false },
     resources: { subscribe: true, listChanged: false },
     completions: {},
-    ...(promptsOffered(tools) ? { prompts: { listChanged: false } as const } : {}),
+    ...(promptsFor(tools).length > 0 ? { prompts: { listChanged: false } as const } : {}),
   },
   instructions,
 });

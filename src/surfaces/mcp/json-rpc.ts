@@ -16,7 +16,7 @@ interface Notification {
   readonly params?: Params;
 }
 
-/** An answer to a request of ours. Holdfast asks clients nothing, but a client may still send one. */
+/** An answer to a request of ours. Holdfast asks clients for nothing but their roots, but a client may still send one. */
 interface Reply {
   readonly jsonrpc: "2.0";
   readonly id?: RequestId;

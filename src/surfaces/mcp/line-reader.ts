@@ -3,13 +3,15 @@ const newline = 0x0a;
 interface LineSink {
   /** One line without its line break; valid only during the call. */
   onLine(line: Buffer): void;
+  /** False: the next line waits until `resume` is called. */
+  mayTake(): boolean;
   /** A line grew beyond the limit; its bytes are thrown away up to its end. */
   onOverlong(): void;
 }
 
 /**
  * Cuts a byte stream into lines. Bytes are looked at once and a line that arrives whole is not copied;
- * what is kept of an unfinished line never exceeds the limit.
+ * what is kept of an unfinished line never exceeds the limit. Lines that the sink does not take yet stay uncut in their chunk.
  */
 export class LineReader {
   readonly #sink: LineSink;
@@ -17,19 +19,35 @@ export class LineReader {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #skipping = false;
+  #rest: Buffer | undefined;
 
   constructor(sink: LineSink, bytesMax: number) {
     this.#sink = sink;
     this.#bytesMax = bytesMax;
   }
 
-  push(chunk: Buffer): void {
+  /** False: the sink does not take more; call `resume` when it does. */
+  push(chunk: Buffer): boolean {
+    this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    return this.resume();
+  }
+
+  /** Goes on with what was held back; true when nothing of it is left. */
+  resume(): boolean {
+    const chunk = this.#rest;
+    if (chunk === undefined) return true;
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      if (!this.#sink.mayTake()) {
+        this.#rest = chunk.subarray(start);
+        return false;
+      }
       this.#finish(chunk.subarray(start, end));
       start = end + 1;
     }
+    this.#rest = undefined;
     if (start < chunk.length) this.#keep(chunk.subarray(start));
+    return true;
   }
 
   /** The stream ended: what is left without a line break is a line too. */

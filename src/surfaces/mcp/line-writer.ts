@@ -1,22 +1,33 @@
 import type { Writable } from "node:stream";
 
-/** Unsent bytes (about) at which the sender should stop taking in more work. */
-const congestedAt = 4_194_304;
+/** Unsent bytes (about) at which no more answers are made and no more work is taken in. */
+export const unsentBytesMax = 4_194_304;
+
+interface WriterEvents {
+  /** Nobody reads any more; told once. */
+  onGone(error: Error): void;
+  /** Some output was taken, and there is room for more. */
+  onRoom(): void;
+}
 
 /**
  * Writes lines to a stream, in one write all lines that one burst of work brings.
- * A reader that went away (EPIPE) is told once through `onGone` and is never a crash.
+ * A reader that went away (EPIPE) is told once and is never a crash; one that does not read makes `whenRoom` wait.
  */
 export class LineWriter {
   readonly #stream: Writable;
-  readonly #onGone: (error: Error) => void;
+  readonly #events: WriterEvents;
   #lines: string[] = [];
+  /** Of the lines not yet given to the stream; UTF-16 units are exact enough for a limit. */
+  #lineUnits = 0;
+  readonly #held: (() => void)[] = [];
+  #taken = 0;
   #scheduled = false;
   #gone = false;
 
-  constructor(stream: Writable, onGone: (error: Error) => void) {
+  constructor(stream: Writable, events: WriterEvents) {
     this.#stream = stream;
-    this.#onGone = onGone;
+    this.#events = events;
     // Never removed: a late error on a stream without a listener would end the process.
     stream.on("error", (error) => this.#lose(error));
     stream.on("close", () => this.#lose(new Error("The output was closed.")));
@@ -25,6 +36,7 @@ export class LineWriter {
   write(line: string): void {
     if (this.#gone) return;
     this.#lines.push(line);
+    this.#lineUnits += line.length;
     if (this.#scheduled) return;
     this.#scheduled = true;
     // Runs when every promise settled by now has been followed to its end (a whole batch of commits is answered together),
@@ -33,22 +45,35 @@ export class LineWriter {
   }
 
   get congested(): boolean {
-    return !this.#gone && this.#stream.writableNeedDrain && this.#stream.writableLength >= congestedAt;
+    return !this.#gone && this.#lineUnits + this.#stream.writableLength >= unsentBytesMax;
   }
 
-  /** Calls back once when the stream has taken everything. */
-  whenDrained(then: () => void): void {
-    this.#stream.once("drain", then);
+  /**
+   * Calls `make`, which makes a line and writes it, when there is room for its output: as a rule at once, otherwise in the order asked.
+   * What an answer is made from waits here much smaller than the answer would.
+   */
+  whenRoom(make: () => void): void {
+    if (this.#held.length === 0 && !this.congested) make();
+    else this.#held.push(make);
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** How many writes the operating system has taken: grows while somebody reads. */
+  get taken(): number {
+    return this.#taken;
   }
 
   /** Resolves when everything written so far has been handed to the operating system, or nobody reads any more. */
   async finish(): Promise<void> {
-    this.#flush();
-    if (this.#gone) return;
-    await new Promise<void>((resolve) => {
-      this.#stream.write("", () => resolve());
-      this.#stream.once("close", resolve);
-    });
+    const closed = new Promise<void>((resolve) => this.#stream.once("close", resolve));
+    do {
+      this.#flush();
+      if (this.#gone) return;
+      await Promise.race([new Promise<void>((resolve) => this.#stream.write("", () => resolve())), closed]);
+    } while (this.#lines.length > 0 || this.#held.length > 0);
   }
 
   #flush(): void {
@@ -56,13 +81,24 @@ export class LineWriter {
     if (this.#lines.length === 0 || this.#gone) return;
     const text = `${this.#lines.join("\n")}\n`;
     this.#lines = [];
-    this.#stream.write(text);
+    this.#lineUnits = 0;
+    this.#stream.write(text, () => {
+      this.#taken += 1;
+      this.#room();
+    });
+  }
+
+  #room(): void {
+    while (this.#held.length > 0 && !this.congested) this.#held.shift()?.();
+    if (!this.congested) this.#events.onRoom();
   }
 
   #lose(error: Error): void {
     if (this.#gone) return;
     this.#gone = true;
     this.#lines = [];
-    this.#onGone(error);
+    // They look whether anybody reads; what waits for its turn must go on.
+    for (const make of this.#held.splice(0)) make();
+    this.#events.onGone(error);
   }
 }

@@ -1,27 +1,28 @@
-import { leaseKeys, sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
+import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
 
-export type ResourceKind = "state" | "workflow" | "session" | "guide";
+const kinds = ["state", "workflow", "session", "journal", "research", "knowledge", "guide"] as const;
+export type ResourceKind = (typeof kinds)[number];
 
 export interface ResourceTarget {
   readonly kind: ResourceKind;
-  /** A key, run id, session id or guide name, as the user wrote it. */
+  /** A key, an id, a note's full name or a guide's name, as the user wrote it. */
   readonly id: string;
 }
-
-const kinds: readonly string[] = ["state", "workflow", "session", "guide"] satisfies ResourceKind[];
 
 export const uriOf = ({ kind, id }: ResourceTarget): string => `holdfast://${kind}/${encodeURIComponent(id)}`;
 
 /** A slash in an id may come encoded or as it is: both spellings are in use. Undefined when it is not a resource of ours. */
 export function targetOf(uri: string): ResourceTarget | undefined {
   const [, kind, encoded] = /^holdfast:\/\/([a-z]+)\/([^?#]+)$/.exec(uri) ?? [];
-  if (kind === undefined || encoded === undefined || !kinds.includes(kind)) return undefined;
+  if (kind === undefined || encoded === undefined || !isKind(kind)) return undefined;
   try {
-    return { kind: kind as ResourceKind, id: decodeURIComponent(encoded) };
+    return { kind, id: decodeURIComponent(encoded) };
   } catch {
     return undefined;
   }
 }
+
+const isKind = (word: string): word is ResourceKind => (kinds as readonly string[]).includes(word);
 
 /** One name per target, whatever the spelling of its URI. */
 export const targetName = ({ kind, id }: ResourceTarget): string => `${kind} ${id}`;
@@ -30,6 +31,9 @@ export const targetName = ({ kind, id }: ResourceTarget): string => `${kind} ${i
 export function targetOfKey(key: string): ResourceTarget | undefined {
   if (key.startsWith(stateKeys.all.start)) return { kind: "state", id: stateKeys.nameOf(key) };
   if (key.startsWith(sessionKeys.all.start)) return { kind: "session", id: sessionKeys.idOf(key) };
+  if (key.startsWith(journalKeys.entries.start)) return { kind: "journal", id: journalKeys.idOf(key) };
+  if (key.startsWith(researchKeys.all.start)) return { kind: "research", id: researchKeys.idOf(key) };
+  if (key.startsWith(knowledgeKeys.all.start)) return { kind: "knowledge", id: knowledgeKeys.nameOf(key) };
   if (key.startsWith(workflowKeys.runs.start)) return { kind: "workflow", id: workflowKeys.idOf(key) };
   const runId = runOfStep(key) ?? runOfLease(key);
   return runId === undefined ? undefined : { kind: "workflow", id: runId };

@@ -1,59 +1,15 @@
-import { sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
-import { HoldfastError } from "../../kernel/errors.ts";
-import { prefixRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
-import type { Range } from "../../store/store.ts";
 import { badCursor, fromCursor, toCursor } from "../../tools/cursor.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import { guides } from "./guides.ts";
-import type { ResourceKind, ResourceTarget } from "./resource-uris.ts";
+import type { StoredKind } from "./resource-kinds.ts";
+import { storedKinds } from "./resource-kinds.ts";
+import type { ResourceTarget } from "./resource-uris.ts";
 import { targetOf, uriOf } from "./resource-uris.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 
 const pageEntriesMax = 100;
 const json = "application/json";
 const markdown = "text/markdown";
-
-/** A kind of resource is offered when the tool that reads it is: a resource is that tool's answer under a URI. */
-interface StoredKind {
-  readonly kind: Exclude<ResourceKind, "guide">;
-  readonly tool: string;
-  readonly argument: string;
-  readonly title: string;
-  readonly description: string;
-  /** Ids that begin with a prefix, in key order. */
-  readonly ids: (prefix: string) => Range;
-  readonly idOf: (key: string) => string;
-}
-
-const storedKinds: readonly StoredKind[] = [
-  {
-    kind: "state",
-    tool: "state_get",
-    argument: "key",
-    title: "A state key",
-    description: "Value, version, time and writer of one key. Encode the key as a URI component.",
-    ids: stateKeys.prefix,
-    idOf: stateKeys.nameOf,
-  },
-  {
-    kind: "workflow",
-    tool: "workflow_resume",
-    argument: "run_id",
-    title: "A workflow run",
-    description: "Status, claim and step outputs of one run.",
-    ids: (prefix) => prefixRange(workflowKeys.run(prefix)),
-    idOf: workflowKeys.idOf,
-  },
-  {
-    kind: "session",
-    tool: "session_restore",
-    argument: "session_id",
-    title: "A saved session",
-    description: "The context saved under one session id.",
-    ids: (prefix) => prefixRange(sessionKeys.key(prefix)),
-    idOf: sessionKeys.idOf,
-  },
-];
 
 interface ResourceEntry {
   readonly uri: string;
@@ -81,7 +37,7 @@ export class Resources {
   }
 
   get templates() {
-    return this.#kinds.map(({ kind, argument, title, description }) => ({ uriTemplate: `holdfast://${kind}/{${argument}}`, name: kind, title, description, mimeType: json }));
+    return this.#kinds.map((kind) => ({ uriTemplate: templateOf(kind), name: kind.kind, title: kind.title, description: kind.description, mimeType: json }));
   }
 
   /** What a URI names, if it names something this server offers. */
@@ -98,61 +54,47 @@ export class Resources {
       const guide = guides.find(({ name }) => name === target.id);
       return guide && { mimeType: markdown, text: guide.text };
     }
-    const { tool, argument } = this.#kinds.find(({ kind }) => kind === target.kind) as StoredKind;
-    const { structured, json: text, isError } = await this.#calls.call(tool, { [argument]: target.id }, undefined, { signal });
-    if (!isError) return structured.found === false ? undefined : { mimeType: json, text };
-    const { code, message } = structured.error as { code: ConstructorParameters<typeof HoldfastError>[0]; message: string };
-    // An id that cannot exist does not exist.
-    if (code === "not_found" || code === "invalid_input" || code === "limit_exceeded") return undefined;
-    throw new HoldfastError(code, message);
+    const kind = this.#kinds.find((candidate) => candidate.kind === target.kind) as StoredKind;
+    const text = await kind.read({ base: this.#base, calls: this.#calls }, target.id, signal);
+    return text === undefined ? undefined : { mimeType: json, text };
   }
 
-  /** Guides first, then state keys in order, then runs, newest first. Sessions are private to who knows their id and are not listed. */
+  /** Guides first, then what is stored, kind after kind. Only ids are listed: what somebody wrote is shown to who reads it. */
   async list(cursor?: string): Promise<ResourcePage> {
     const resources: ResourceEntry[] = [];
-    let [section, after] = cursor === undefined ? ["guides", ""] : sectionOf(cursor);
-    if (section === "guides") {
+    const [from, position] = cursor === undefined ? [undefined, ""] : sectionOf(cursor);
+    if (from === undefined)
       for (const { name, title, description } of guides) resources.push({ uri: uriOf({ kind: "guide", id: name }), name, title, description, mimeType: markdown });
-      section = "state";
+    for (const { kind, list } of this.#kinds.slice(from === undefined ? 0 : this.#indexOf(from))) {
+      if (list === undefined) continue;
+      const room = pageEntriesMax - resources.length;
+      if (room <= 0) return { resources, nextCursor: toCursor("resources", `${kind} `) };
+      const { ids, next } = await list(this.#base, { limit: room, after: kind === from && position !== "" ? position : undefined });
+      for (const id of ids) resources.push({ uri: uriOf({ kind, id }), name: id, mimeType: json });
+      if (next !== undefined) return { resources, nextCursor: toCursor("resources", `${kind} ${next}`) };
     }
-    if (section === "state") {
-      const more = this.#offers("state") && (await this.#addPage(resources, "state", after === "" ? stateKeys.all : rangeAfter(stateKeys.all, stateKeys.key(after)), false));
-      if (more) return { resources, nextCursor: toCursor("resources", `state ${stateKeys.nameOf(more)}`) };
-      if (resources.length >= pageEntriesMax) return { resources, nextCursor: toCursor("resources", "workflow ") };
-      after = "";
-    }
-    const { range } = workflowKeys.listed;
-    const more = this.#offers("workflow") && (await this.#addPage(resources, "workflow", after === "" ? range : rangeBefore(range, after), true));
-    return more ? { resources, nextCursor: toCursor("resources", `workflow ${more}`) } : { resources };
+    return { resources };
   }
 
-  /** Up to a hundred ids that begin with the text, for the variable of a template or the argument of a prompt. */
-  async complete(argument: string, text: string): Promise<{ readonly values: string[]; readonly hasMore: boolean }> {
-    const kind = this.#kinds.find((candidate) => candidate.argument === argument);
-    if (kind === undefined || !text.isWellFormed()) return { values: [], hasMore: false };
-    const { entries, more } = await this.#base.store.read(kind.ids(text), { limit: pageEntriesMax, values: false });
-    return { values: entries.map(({ key }) => kind.idOf(key)), hasMore: more };
+  /** Up to a hundred ids that begin with the text, for the variable of a template or, without one, the argument of a prompt. */
+  async complete(argument: string, text: string, uriTemplate?: string): Promise<{ readonly values: readonly string[]; readonly hasMore: boolean }> {
+    const kind = this.#kinds.find((candidate) => candidate.argument === argument && (uriTemplate === undefined || templateOf(candidate) === uriTemplate));
+    if (kind === undefined || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
+    const { ids, more } = await kind.beginning(this.#base, text, pageEntriesMax);
+    return { values: ids, hasMore: more };
   }
 
-  #offers(wanted: ResourceKind): boolean {
-    return this.#kinds.some(({ kind }) => kind === wanted);
-  }
-
-  /** Fills the page up; the key to go on after when something is left. */
-  async #addPage(resources: ResourceEntry[], kind: "state" | "workflow", range: Range, reverse: boolean): Promise<string | undefined> {
-    const { entries, more } = await this.#base.store.read(range, { limit: pageEntriesMax - resources.length, values: false, reverse });
-    for (const { key } of entries) {
-      const id = kind === "state" ? stateKeys.nameOf(key) : workflowKeys.idOf(key);
-      resources.push({ uri: uriOf({ kind, id }), name: id, mimeType: json });
-    }
-    return more ? entries.at(-1)?.key : undefined;
+  #indexOf(section: string): number {
+    const index = this.#kinds.findIndex(({ kind, list }) => kind === section && list !== undefined);
+    if (index === -1) throw badCursor();
+    return index;
   }
 }
+
+const templateOf = ({ kind, argument }: StoredKind): string => `holdfast://${kind}/{${argument}}`;
 
 function sectionOf(cursor: string): [section: string, after: string] {
   const position = fromCursor("resources", cursor);
   const space = position.indexOf(" ");
-  const section = position.slice(0, space);
-  if (section !== "state" && section !== "workflow") throw badCursor();
-  return [section, position.slice(space + 1)];
+  return [position.slice(0, space), position.slice(space + 1)];
 }

@@ -4,13 +4,17 @@ import { isHoldfastError } from "../../kernel/errors.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Message, Request, RequestId } from "./json-rpc.ts";
 import { errorLine, isNotification, isPlainObject, isRequest, rpcErrors } from "./json-rpc.ts";
+import type { LineWriter } from "./line-writer.ts";
 import type { SdkParts } from "./sdk-server.ts";
 import { createSdkServer } from "./sdk-server.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { Turns } from "./turns.ts";
 
-interface LaneOptions extends Omit<SdkParts, "subscriptions"> {
+interface LaneOptions extends Omit<SdkParts, "subscriptions" | "room"> {
   readonly base: ToolBase;
-  readonly send: (line: string) => void;
+  readonly writer: LineWriter;
+  /** A request has come to an end. */
+  readonly onEase: () => void;
   /** A connection opened elsewhere: told to the SDK first, its answer swallowed. */
   readonly opening: Request | undefined;
 }
@@ -20,20 +24,26 @@ type SdkMessage = Parameters<Transport["send"]>[0];
 
 /** The SDK's end of a connection. Loaded only when a message needs it: many connections never do. */
 export class SdkLane {
-  readonly #send: (line: string) => void;
+  readonly #writer: LineWriter;
+  readonly #onEase: () => void;
   readonly #subscriptions: Subscriptions;
   readonly #handle: { close(): Promise<void> };
   readonly #wire: Transport;
   readonly #openingId: RequestId | undefined;
-  readonly #unanswered = new Set<RequestId>();
+  /** How many requests of an id have no answer yet: nothing keeps a client from using one twice. */
+  readonly #unanswered = new Map<RequestId, number>();
+  #unansweredCount = 0;
   #server: Server | undefined;
   #whenIdle: (() => void) | undefined;
   #order: Promise<void> = Promise.resolve();
 
   constructor(options: LaneOptions) {
-    const { send, log, opening } = options;
-    this.#send = send;
+    const { writer, onEase, log, opening } = options;
+    this.#writer = writer;
+    this.#onEase = onEase;
     this.#openingId = opening?.id;
+    // The SDK makes an answer and sends it within one turn.
+    const turns = new Turns(writer);
     this.#subscriptions = new Subscriptions(
       options.base,
       log,
@@ -42,7 +52,7 @@ export class SdkLane {
     this.#wire = { start: async () => {}, send: async (message) => this.#emit(message), close: async () => this.#wire.onclose?.() };
     this.#handle = serveStdio(
       () => {
-        this.#server = createSdkServer({ ...options, subscriptions: this.#subscriptions });
+        this.#server = createSdkServer({ ...options, subscriptions: this.#subscriptions, room: () => turns.next() });
         return this.#server;
       },
       { transport: this.#wire, onerror: (error) => log("warn", "protocol_problem", { problem: error.message.slice(0, 300) }) },
@@ -53,7 +63,10 @@ export class SdkLane {
   /** In the order given, also where something must happen first. */
   deliver(message: Message): void {
     const listened = isRequest(message) && message.method === "subscriptions/listen" ? listenedUris(message) : undefined;
-    if (isRequest(message) && message.method !== "subscriptions/listen") this.#unanswered.add(message.id);
+    if (isRequest(message) && message.method !== "subscriptions/listen") {
+      this.#unanswered.set(message.id, (this.#unanswered.get(message.id) ?? 0) + 1);
+      this.#unansweredCount += 1;
+    }
     this.#order = this.#order.then(async () => {
       if (isRequest(message) && listened !== undefined && !(await this.#listen(message, listened))) return;
       if (isNotification(message) && message.method === "notifications/cancelled") this.#forget(message.params?.requestId);
@@ -61,9 +74,20 @@ export class SdkLane {
     });
   }
 
+  get unanswered(): number {
+    return this.#unansweredCount;
+  }
+
+  /** Should the SDK have dropped requests without a word, they must not count as running for ever. */
+  forgetUnanswered(): void {
+    this.#unanswered.clear();
+    this.#unansweredCount = 0;
+    this.#whenIdle?.();
+  }
+
   /** Resolves when no request is without its answer. */
   settled(): Promise<void> {
-    if (this.#unanswered.size === 0) return Promise.resolve();
+    if (this.#unansweredCount === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#whenIdle = resolve;
     });
@@ -81,28 +105,37 @@ export class SdkLane {
       return true;
     } catch (error) {
       const known = isHoldfastError(error);
-      this.#send(
+      this.#writer.write(
         errorLine(id, known && error.code === "limit_exceeded" ? rpcErrors.invalidParams : rpcErrors.internal, known ? error.message : "The subscription could not be started."),
       );
       return false;
     }
   }
 
+  /** Cancelled: the SDK will not answer. */
   #forget(id: unknown): void {
     this.#subscriptions.remove(id);
-    this.#answered(id);
+    this.#answered(id, this.#unanswered.get(id as RequestId));
   }
 
   #emit(message: SdkMessage): void {
     const answered = "result" in message || "error" in message ? message.id : undefined;
     if (answered !== undefined && answered === this.#openingId) return;
-    this.#send(JSON.stringify(message));
+    this.#writer.write(JSON.stringify(message));
+    if (answered === undefined) return;
     // A refused subscription ends here too.
-    if (answered !== undefined) this.#forget(answered);
+    this.#subscriptions.remove(answered);
+    this.#answered(answered, 1);
   }
 
-  #answered(id: unknown): void {
-    if (this.#unanswered.delete(id as RequestId) && this.#unanswered.size === 0) this.#whenIdle?.();
+  #answered(id: unknown, count = 0): void {
+    const open = this.#unanswered.get(id as RequestId);
+    if (open === undefined) return;
+    if (open > count) this.#unanswered.set(id as RequestId, open - count);
+    else this.#unanswered.delete(id as RequestId);
+    this.#unansweredCount -= count;
+    this.#onEase();
+    if (this.#unansweredCount === 0) this.#whenIdle?.();
   }
 }
 

@@ -3,11 +3,11 @@ import { isHoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Greeting } from "./greeting.ts";
 import { staticCacheHint } from "./greeting.ts";
-import { handoffPrompt, handoffText } from "./prompts.ts";
+import { promptsFor } from "./prompts.ts";
 import type { Resources } from "./resources.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { ToolCalls } from "./tool-calls.ts";
-import { requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
+import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
 export interface SdkParts {
   readonly greeting: Greeting;
@@ -15,6 +15,8 @@ export interface SdkParts {
   readonly resources: Resources;
   readonly subscriptions: Subscriptions;
   readonly log: Log;
+  /** Resolves when there is room for one large answer. */
+  room(): Promise<void>;
 }
 
 /** Who subscribes in the handshake era: the connection as a whole. */
@@ -24,8 +26,9 @@ const connectionItself = Symbol("connection");
  * The SDK's low-level server with one handler per method. The high-level one would register tools one by one
  * and answer wrong input in its own words instead of ours.
  */
-export function createSdkServer({ greeting, calls, resources, subscriptions, log }: SdkParts): Server {
+export function createSdkServer({ greeting, calls, resources, subscriptions, log, room }: SdkParts): Server {
   const { serverInfo, capabilities, instructions } = greeting;
+  const prompts = promptsFor(calls.tools);
   const server = new Server(serverInfo, {
     capabilities,
     instructions,
@@ -44,8 +47,10 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     if (!calls.has(params.name)) throw invalidParams(unknownToolMessage(params.name));
-    const { structured, json, isError } = await calls.call(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal });
-    return { content: [{ type: "text", text: json }], structuredContent: structured, ...(isError ? { isError } : {}) };
+    const outcome = await calls.run(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal });
+    await room();
+    const { structured, texts, isError } = answerOf(outcome);
+    return { content: texts.map((text) => ({ type: "text" as const, text })), structuredContent: structured, ...(isError ? { isError } : {}) };
   });
 
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: resources.templates }));
@@ -54,6 +59,7 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
     named(async () => {
       const found = await resources.read(uri, mcpReq.signal);
       if (found === undefined) throw new ResourceNotFoundError(uri);
+      await room();
       return { contents: [{ uri, ...found }] };
     }),
   );
@@ -71,19 +77,27 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
 
   server.setRequestHandler("completion/complete", ({ params: { ref, argument } }) =>
     named(async () => {
-      const known =
-        ref.type === "ref/prompt" ? capabilities.prompts !== undefined && ref.name === handoffPrompt.name : resources.templates.some(({ uriTemplate }) => uriTemplate === ref.uri);
+      const known = ref.type === "ref/prompt" ? prompts.some(({ name }) => name === ref.name) : resources.templates.some(({ uriTemplate }) => uriTemplate === ref.uri);
       if (!known) throw invalidParams(`ref: names no ${ref.type === "ref/prompt" ? "prompt" : "resource template"} of this server`);
-      return { completion: await resources.complete(argument.name, argument.value) };
+      const { values, hasMore } = await resources.complete(argument.name, argument.value, ref.type === "ref/prompt" ? undefined : ref.uri);
+      return { completion: { values: [...values], hasMore } };
     }),
   );
 
   if (capabilities.prompts !== undefined) {
-    server.setRequestHandler("prompts/list", () => ({ prompts: [handoffPrompt] }));
+    server.setRequestHandler("prompts/list", () => ({
+      prompts: prompts.map(({ name, title, description, arguments: known }) => ({
+        name,
+        title,
+        description,
+        arguments: known.map((argument) => ({ ...argument, required: false })),
+      })),
+    }));
     server.setRequestHandler("prompts/get", ({ params: { name, arguments: args = {} } }) =>
       named(async () => {
-        if (name !== handoffPrompt.name) throw invalidParams(`name: the only prompt is ${handoffPrompt.name}`);
-        return { description: handoffPrompt.description, messages: [{ role: "user", content: { type: "text", text: handoffText(args) } }] };
+        const prompt = prompts.find((candidate) => candidate.name === name);
+        if (prompt === undefined) throw invalidParams(`name: must be one of ${prompts.map((candidate) => candidate.name).join(", ")}`);
+        return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text: prompt.text(args) } }] };
       }),
     );
   }

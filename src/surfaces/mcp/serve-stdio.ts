@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../kernel/log.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { ClientRoots } from "./client-roots.ts";
 import { DirectRoad } from "./direct-road.ts";
 import { greet } from "./greeting.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -13,6 +14,7 @@ import { messageLimits, readMessage } from "./read-message.ts";
 import { Resources } from "./resources.ts";
 import type { SdkLane } from "./sdk-lane.ts";
 import { ToolCalls } from "./tool-calls.ts";
+import { readingInTurns } from "./turns.ts";
 
 export interface ServeMcpStdioOptions {
   readonly context: ToolBase;
@@ -31,15 +33,33 @@ export interface ServeMcpStdioOptions {
 const endGraceMs = 1_000;
 const cancelGraceMs = 500;
 
+/**
+ * Calls that may work at once, beside those that only wait for something. What they have read is held in memory until its answer is sent:
+ * together with the limit on unsent output this bounds what a client that does not read can make a server hold.
+ */
+const callsAtWorkMax = 64;
+/** Input is held back this long at most for requests that nobody answers. */
+const lostAfterMs = 2_000;
+
 /** Serves MCP over a pair of streams, both protocol eras, and resolves when the client is gone. Writes nothing but protocol. */
 export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void> {
   await new Connection(options).serve();
 }
 
+/** One connection's part of the store. What the client has open tells where the caller works, better than the folder the server was started in. */
+function contextFor(context: ToolBase, roots: ClientRoots, writer: LineWriter): ToolBase {
+  const store = readingInTurns(context.store, writer, callsAtWorkMax);
+  const { surroundings } = context.server;
+  if (surroundings === undefined) return { ...context, store };
+  return { ...context, store, server: { ...context.server, surroundings: { ...surroundings, openFolder: () => roots.folderFor(surroundings.folder) } } };
+}
+
 class Connection {
   readonly #options: ServeMcpStdioOptions;
+  readonly #context: ToolBase;
   readonly #writer: LineWriter;
   readonly #calls: ToolCalls;
+  readonly #roots: ClientRoots;
   readonly #greeting: ReturnType<typeof greet>;
   readonly #road: DirectRoad | undefined;
   readonly #gone: Promise<void>;
@@ -47,6 +67,11 @@ class Connection {
   #lane: SdkLane | undefined;
   #laneLoading: Promise<SdkLane | undefined> | undefined;
   #waitingForLane: Message[] = [];
+  /** Told when a call ends or begins to wait, and when there is room for output. */
+  #ease: () => void = () => {};
+  #held = false;
+  #inputEnded = false;
+  #ended = false;
 
   constructor(options: ServeMcpStdioOptions) {
     const { context, tools, log, stdout } = options;
@@ -54,34 +79,43 @@ class Connection {
     this.#gone = new Promise((resolve) => {
       this.#leave = resolve;
     });
-    this.#writer = new LineWriter(stdout, (error) => {
-      log("info", "client_gone", { problem: error.message });
-      this.#leave();
+    this.#writer = new LineWriter(stdout, {
+      onGone: (error) => {
+        log("info", "client_gone", { problem: error.message });
+        this.#leave();
+      },
+      onRoom: () => this.#ease(),
     });
-    this.#calls = new ToolCalls(tools, context, log);
+    this.#roots = new ClientRoots((line) => this.#writer.write(line), context.clock);
+    this.#context = contextFor(context, this.#roots, this.#writer);
+    this.#calls = new ToolCalls(tools, this.#context, log, () => this.#ease());
     this.#greeting = greet(context.server.version, options.instructions ?? instructionsFor(tools), tools);
-    this.#road = options.directRoad === false ? undefined : new DirectRoad(this.#calls, this.#greeting, (line) => this.#writer.write(line));
+    this.#road = options.directRoad === false ? undefined : new DirectRoad(this.#calls, this.#greeting, this.#writer);
   }
 
   async serve(): Promise<void> {
     const { stdin, log } = this.#options;
     const reader = new LineReader(
-      { onLine: (line) => this.#take(line), onOverlong: () => this.#refuse(`A message may have ${messageLimits.bytesMax} bytes.`) },
+      { mayTake: () => this.#mayStart(), onLine: (line) => this.#take(line), onOverlong: () => this.#refuse(`A message may have ${messageLimits.bytesMax} bytes.`) },
       messageLimits.refusableBytesMax,
     );
     const onData = (chunk: Buffer): void => {
-      reader.push(chunk);
-      if (!this.#writer.congested) return;
-      // The client does not read: take no more until it does, or its answers would pile up here.
+      if (reader.push(chunk)) return;
+      // Much is being worked on, or the client does not read: the rest waits, or its answers would pile up here.
       stdin.pause();
-      this.#writer.whenDrained(() => stdin.resume());
+      void this.#hold(reader);
     };
     stdin.on("data", onData);
     stdin.once("end", () => {
+      this.#inputEnded = true;
+      this.#calls.stopWaiting();
+      if (this.#held) return;
       reader.end();
       this.#leave();
     });
-    stdin.once("close", this.#leave);
+    stdin.once("close", () => {
+      if (!this.#inputEnded) this.#leave();
+    });
     stdin.on("error", (error) => {
       log("info", "client_gone", { problem: error.message });
       this.#leave();
@@ -89,7 +123,41 @@ class Connection {
     await this.#gone;
     stdin.off("data", onData);
     stdin.pause();
+    this.#ended = true;
+    this.#ease();
     await this.#end();
+  }
+
+  /** Before each message, not once for a chunk: a chunk may hold hundreds. */
+  #mayStart(): boolean {
+    if (this.#writer.congested) return false;
+    const started = (this.#road?.running ?? 0) + this.#waitingForLane.length + (this.#lane?.unanswered ?? 0);
+    return Math.max(started, this.#calls.inFlight) - this.#calls.waiting - this.#roots.waiting < callsAtWorkMax;
+  }
+
+  async #hold(reader: LineReader): Promise<void> {
+    const { stdin, context } = this.#options;
+    this.#held = true;
+    while (!this.#ended) {
+      const eased = new AbortController();
+      this.#ease = () => eased.abort();
+      if (reader.resume()) {
+        this.#held = false;
+        if (!this.#inputEnded) {
+          stdin.resume();
+          return;
+        }
+        reader.end();
+        this.#leave();
+        return;
+      }
+      await context.clock.rest(lostAfterMs, eased.signal);
+      // The client has sent all it had to, and reads nothing any more.
+      if (!eased.signal.aborted && this.#inputEnded) this.#leave();
+      if (!eased.signal.aborted && !this.#writer.congested && this.#calls.inFlight === this.#calls.waiting) this.#lane?.forgetUnanswered();
+      // What ends in this turn is counted when the turn is over.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   #take(line: Buffer): void {
@@ -100,6 +168,7 @@ class Connection {
       return;
     }
     const { message } = read;
+    if (this.#roots.notice(message)) return;
     if (this.#road?.take(message, this.#laneLoading === undefined)) return;
     if (this.#lane !== undefined) {
       this.#lane.deliver(message);
@@ -110,11 +179,21 @@ class Connection {
   }
 
   async #loadLane(): Promise<SdkLane | undefined> {
-    const { context: base, log } = this.#options;
+    const { log } = this.#options;
+    const base = this.#context;
     try {
       const { SdkLane } = await import("./sdk-lane.ts");
       const resources = new Resources(base, this.#calls);
-      this.#lane = new SdkLane({ base, log, greeting: this.#greeting, calls: this.#calls, resources, opening: this.#road?.opening, send: (line) => this.#writer.write(line) });
+      this.#lane = new SdkLane({
+        base,
+        log,
+        greeting: this.#greeting,
+        calls: this.#calls,
+        resources,
+        opening: this.#road?.opening,
+        writer: this.#writer,
+        onEase: () => this.#ease(),
+      });
       for (const message of this.#waitingForLane) this.#lane.deliver(message);
       this.#waitingForLane = [];
       return this.#lane;
@@ -131,15 +210,21 @@ class Connection {
     this.#writer.write(errorLine(null, rpcErrors.invalidRequest, problem));
   }
 
-  /** What is in flight may finish, briefly; what waits for something is cancelled. */
+  /** What waits for something gives up at once; what else is in flight may finish, briefly, and everything is answered. */
   async #end(): Promise<void> {
+    this.#calls.stopWaiting();
     const settled = Promise.all([this.#road?.settled(), this.#laneLoading?.then((lane) => lane?.settled())]);
     await this.#within(settled, endGraceMs);
     this.#road?.cancelAll();
     const lane = await this.#laneLoading;
     await lane?.close();
     await this.#within(settled, cancelGraceMs);
-    await this.#within(this.#writer.finish(), cancelGraceMs);
+    const finished = this.#writer.finish();
+    // A slow reader gets everything as long as it reads.
+    for (let taken = -1; taken < this.#writer.taken; ) {
+      taken = this.#writer.taken;
+      await this.#within(finished, endGraceMs);
+    }
   }
 
   async #within(work: Promise<unknown>, ms: number): Promise<void> {

@@ -94,7 +94,7 @@ export class Subscriptions {
     let after = from;
     while (!signal.aborted) {
       try {
-        for await (const { revision, rows } of this.#base.store.watch(everything, after, signal)) {
+        for await (const { revision, rows } of this.#base.store.watch(everything, after, signal, { values: false })) {
           after = revision;
           for (const { key } of rows) {
             const target = targetOfKey(key);
