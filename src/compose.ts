@@ -1,6 +1,10 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Config } from "./config.ts";
 import { systemUser } from "./config.ts";
 import { openHolderChore } from "./domain/leases/forget-holders.ts";
+import type { Mirror } from "./domain/mirror/mirror.ts";
+import { openFolderReader } from "./domain/workspace/repository-reader.ts";
 import { openEngine } from "./engines/open-store.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -29,11 +33,13 @@ export interface Runtime extends OpenStore {
 }
 
 export interface OpenOptions {
-  /** A process that stays looks after the store in the background; one command leaves that to others. */
+  /** A process that stays looks after the store in the background, unless it is read-only; one command leaves that to others. */
   readonly stays: boolean;
   readonly log?: Log;
   /** The principal that history names; the operating system's user by default. */
   readonly writer?: string;
+  /** False: a store that is not there yet is `not_found` instead of being made. */
+  readonly creates?: boolean;
 }
 
 export async function openRuntime(config: Config, options: OpenOptions): Promise<Runtime> {
@@ -42,14 +48,16 @@ export async function openRuntime(config: Config, options: OpenOptions): Promise
   return { ...(await openStore(config, options)), config, tools };
 }
 
-export async function openStore(config: Config, { stays, log = openLog(config.logLevel), writer = systemUser() }: OpenOptions): Promise<OpenStore> {
+export async function openStore(config: Config, { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true }: OpenOptions): Promise<OpenStore> {
   const clock = systemClock;
-  const engine = await openEngine(config.store, { clock, log });
+  const engine = await openEngineOrBeside(config, { clock, log }, creates);
   try {
     const store = openNamespaceStore(engine, config.namespace, clock);
-    const server = { version, startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine };
+    const server = { version, startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine, mirror: mirrorOf(config, log), ...journalFacts(config) };
     const stop = new AbortController();
-    const maintenance = stays ? maintain({ engine, clock, log, retention: retentionPolicy(config), chores: [holderChore(engine, clock)] }, stop.signal) : undefined;
+    // It writes, and whoever asked for read-only meant the file too.
+    const maintenance =
+      stays && !config.readOnly ? maintain({ engine, clock, log, retention: retentionPolicy(config), chores: [holderChore(engine, clock)] }, stop.signal) : undefined;
     return {
       base: { store, clock, writer, server },
       log,
@@ -65,8 +73,35 @@ export async function openStore(config: Config, { stays, log = openLog(config.lo
   }
 }
 
+/**
+ * Where only the command was changed, a replaced system's variable still names that system's own file. It is left as it is:
+ * Holdfast's store stands beside it, and the log says how to bring the contents over.
+ */
+async function openEngineOrBeside({ store, origins }: Config, options: { readonly clock: Clock; readonly log: Log }, creates: boolean): Promise<Engine> {
+  if (!creates) requireStore(store);
+  try {
+    return await openEngine(store, options);
+  } catch (error) {
+    const isForeign = isHoldfastError(error, "store_damaged") && error.details?.foreign === true;
+    if (!isForeign || (origins.store !== "CHECKPOINT_DB_PATH" && origins.store !== "DB_PATH")) throw error;
+    options.log("warn", "another_program's_file_left_alone", {
+      variable: origins.store,
+      used_instead: `${store}.holdfast`,
+      to_bring_it_over: `holdfast import ${store.slice("sqlite:".length)}`,
+    });
+    if (!creates) requireStore(`${store}.holdfast`);
+    return openEngine(`${store}.holdfast`, options);
+  }
+}
+
+/** For whoever only looks: looking must not leave an empty store behind. */
+function requireStore(store: string): void {
+  if (!store.startsWith("sqlite:") || existsSync(store.slice("sqlite:".length))) return;
+  throw new HoldfastError("not_found", "There is no store there yet; nothing was created.", { hint: "The first command that writes makes it, and so does the server." });
+}
+
 /** The refusal names the flag or variable that the person wrote. */
-function toolsOf({ profile, tools, readOnly, origins }: Config): readonly Tool[] {
+export function toolsOf({ profile, tools, readOnly, origins }: Config): readonly Tool[] {
   try {
     return selectTools({ profile, toolsets: tools, readOnly });
   } catch (error) {
@@ -78,6 +113,33 @@ function toolsOf({ profile, tools, readOnly, origins }: Config): readonly Tool[]
 
 /** Versions of deleted keys are remembered as long as they plausibly matter: one for every revision of history kept. */
 const retentionPolicy = (config: Config) => ({ ageMs: config.historyAgeMs, revisions: config.historyRevisions, tombstones: config.historyRevisions });
+
+/** The process stands where its client or its user works. */
+const journalFacts = ({ journalFormat, journalAgeMs, home }: Config) => ({
+  surroundings: { folder: process.cwd(), home, reader: openFolderReader() },
+  journalFormat,
+  journalTtlMs: journalAgeMs,
+});
+
+/** Readable copies stand beside a store that is a file of this machine. What makes them is loaded when there is something to copy. */
+function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log: Log): Mirror | undefined {
+  const file = store.startsWith("sqlite:") ? store.slice("sqlite:".length) : ":memory:";
+  if (file === ":memory:") return undefined;
+  const places = { checkpointDir: checkpointDir ?? join(dirname(file), "checkpoints"), knowledgeDir: knowledgeDir ?? join(dirname(file), "knowledge"), namespace };
+  const load = async (): Promise<Mirror> => (await import("./transfer/mirror/open-mirror.ts")).openMirror(places);
+  const logged = async (what: string, write: () => Promise<string | null>): Promise<string | null> => {
+    try {
+      return await write();
+    } catch (error) {
+      log("warn", "mirror_failed", { what, problem: String(error) });
+      throw error;
+    }
+  };
+  return {
+    checkpoint: (checkpoint) => logged(checkpoint.id, async () => (places.checkpointDir === "none" ? null : (await load()).checkpoint(checkpoint))),
+    note: (note) => logged(note.id, async () => (places.knowledgeDir === "none" ? null : (await load()).note(note))),
+  };
+}
 
 /** Each namespace has a chore of its own, because it remembers how far it got. */
 function holderChore(engine: Engine, clock: Clock): (namespace: string) => Promise<void> {

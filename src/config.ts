@@ -28,6 +28,15 @@ const words = z.union([
   ),
 ]);
 
+/** `none`, or a path that is absolute from here on: a child process may work in another folder. */
+const folder = z
+  .string()
+  .min(1)
+  .transform((path) => (path === "none" ? path : absolutePath(path)));
+
+const journalFormats = ["plain", "emoji", "json", "dual"] as const;
+const logLevels = ["debug", "info", "warn", "error"] as const;
+
 const configSchema = z.strictObject({
   store: z.string().refine((url) => builtSchemes.some((scheme) => url.startsWith(scheme) && (scheme !== "sqlite:" || url.length > scheme.length))),
   namespace: z.string().min(1),
@@ -37,10 +46,15 @@ const configSchema = z.strictObject({
   claimTtl: durationMs(1_000, 7 * 86_400_000).default(15 * 60_000),
   historyAge: durationMs(60_000, 3_650 * 86_400_000).default(30 * 86_400_000),
   historyRevisions: wholeNumber(1_000, 1_000_000_000).default(1_000_000),
+  journalFormat: z.enum(journalFormats).default("plain"),
+  journalAge: z.union([z.literal("forever").transform(() => undefined), durationMs(60_000, 3_650 * 86_400_000)]).optional(),
+  goldfishDir: folder.optional(),
+  checkpointDir: folder.optional(),
+  knowledgeDir: folder.optional(),
   agent: z.string().min(1).optional(),
   host: z.string().min(1).default("127.0.0.1"),
   port: wholeNumber(0, 65_535).default(7_420),
-  logLevel: z.enum(["debug", "info", "warn", "error"]).default("warn"),
+  logLevel: z.enum(logLevels).default("warn"),
 });
 type Settings = z.output<typeof configSchema>;
 type SettingName = keyof Settings;
@@ -57,6 +71,10 @@ export interface SettingSource {
   readonly allowed: string;
   readonly fallback: string;
   readonly meaning: string;
+  /** For completion, where only a few words are accepted. */
+  readonly choices?: readonly string[];
+  /** Accepted, because the replaced systems' set-ups give it, but nothing uses it yet: help is silent about it. */
+  readonly unused?: true;
 }
 
 /** Where each setting comes from and what it means; help texts and docs/configuration.md are made from this table. */
@@ -103,7 +121,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be true or false",
     fallback: "false",
-    meaning: "Offer and accept only tools that change nothing.",
+    meaning: "Offer and accept only tools that change nothing. A command then makes no store either: where there is none yet it ends with `not_found`.",
   },
   claimTtl: {
     flag: "claim-ttl",
@@ -132,15 +150,61 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     fallback: "1000000",
     meaning: "Revisions of history kept per namespace at most; the older ones may be forgotten.",
   },
+  journalFormat: {
+    flag: "journal-format",
+    takes: "FORMAT",
+    variable: "HOLDFAST_JOURNAL_FORMAT",
+    aliases: ["GOLDFISH_OUTPUT_MODE"],
+    allowed: `must be one of ${journalFormats.join(", ")}`,
+    choices: journalFormats,
+    fallback: "plain",
+    meaning: "How the `checkpoint` tool answers when a call does not say: `plain` is ASCII alone (accents dropped, other scripts escaped), the others keep every character.",
+  },
+  journalAge: {
+    flag: "journal-age",
+    takes: "DURATION",
+    variable: "HOLDFAST_JOURNAL_AGE",
+    aliases: [],
+    allowed: `must be forever, or ${durationForms}, from 1m to 3650d`,
+    fallback: "forever",
+    meaning: "How long a journal entry is kept when its save does not say (`ttl_days`).",
+  },
+  goldfishDir: {
+    flag: "goldfish-dir",
+    takes: "FOLDER",
+    variable: "HOLDFAST_GOLDFISH_DIR",
+    aliases: ["COA_GOLDFISH_BASE_PATH"],
+    allowed: "must be a folder",
+    fallback: "none",
+    meaning: "Where Goldfish kept its files, for importing them.",
+  },
+  checkpointDir: {
+    flag: "checkpoint-dir",
+    takes: "FOLDER",
+    variable: "HOLDFAST_CHECKPOINT_DIR",
+    aliases: [],
+    allowed: "must be a folder, or none",
+    fallback: "`checkpoints` beside the store's file",
+    meaning: "Where research checkpoints are also written as YAML files, when the store is a file; `none` writes none.",
+  },
+  knowledgeDir: {
+    flag: "knowledge-dir",
+    takes: "FOLDER",
+    variable: "HOLDFAST_KNOWLEDGE_DIR",
+    aliases: [],
+    allowed: "must be a folder, or none",
+    fallback: "`knowledge` beside the store's file",
+    meaning: "Where notes are also written as Markdown files, when the store is a file; `none` writes none.",
+  },
   agent: {
     flag: "agent",
     takes: "NAME",
     variable: "HOLDFAST_AGENT",
     aliases: [],
     allowed: "must be a non-empty name",
-    fallback: "USER@HOST:SHELL where a command needs a holder or an agent, none elsewhere",
+    fallback: "USER@HOST:SESSION where a command needs a holder or an agent, none elsewhere",
     meaning:
-      "Who the command line acts as: the holder of leases and claims, and the label in history. SHELL is the id of the parent process, so that two terminals are two holders.",
+      "Who the command line acts as: the holder of leases and claims, and the label in history. Where a holder is needed and none is given: USER@HOST:SESSION. SESSION is the id of the terminal session (of the parent process where the system does not tell), so that two terminals are two holders.",
   },
   host: {
     flag: "host",
@@ -149,7 +213,8 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["SIDECAR_HOST"],
     allowed: "must be a host name or an address",
     fallback: "127.0.0.1",
-    meaning: "Address for the HTTP server. The stdio server and the command line do not use it.",
+    meaning: "Address for an HTTP server. This build has none: the value is checked and not used.",
+    unused: true,
   },
   port: {
     flag: "port",
@@ -158,14 +223,16 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["SIDECAR_PORT"],
     allowed: "must be a whole number from 0 to 65535",
     fallback: "7420",
-    meaning: "Port for the HTTP server. The stdio server and the command line do not use it.",
+    meaning: "Port for an HTTP server. This build has none: the value is checked and not used.",
+    unused: true,
   },
   logLevel: {
     flag: "log-level",
     takes: "LEVEL",
     variable: "HOLDFAST_LOG_LEVEL",
     aliases: [],
-    allowed: "must be one of debug, info, warn, error",
+    allowed: `must be one of ${logLevels.join(", ")}`,
+    choices: logLevels,
     fallback: "warn",
     meaning: "Least severity written to standard error, one JSON object per line.",
   },
@@ -179,14 +246,24 @@ export const configFileSource = {
 } as const;
 
 /** The flags every command takes, as the command line reads them. */
-export const settingFlags: readonly { readonly name: string; readonly takes?: string; readonly meaning: string }[] = [
-  ...Object.values(settingSources).map(({ flag: name, takes, meaning }) => ({ name, takes, meaning })),
+export const settingFlags: readonly {
+  readonly name: string;
+  readonly takes?: string;
+  readonly meaning: string;
+  readonly choices?: readonly string[];
+  readonly hidden?: boolean;
+}[] = [
+  ...Object.values(settingSources).map(({ flag: name, takes, meaning, choices, unused }) => ({ name, takes, meaning, choices, hidden: unused })),
   { name: configFileSource.flag, takes: configFileSource.takes, meaning: configFileSource.meaning },
 ];
 
-export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge">> {
+export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge" | "journalAge">> {
   readonly claimTtlMs: number;
   readonly historyAgeMs: number;
+  /** Absent = for ever. */
+  readonly journalAgeMs?: number;
+  /** The user's home folder. */
+  readonly home: string;
   /** Which flag, variable or file each setting came from; "default" otherwise. */
   readonly origins: Readonly<Record<SettingName, string>>;
   /** Colour may be used on a terminal: NO_COLOR is unset. */
@@ -211,7 +288,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
       [flags[source.flag], `--${source.flag}`],
       [nonEmpty(environment[source.variable]), source.variable],
       [file.settings[name], `${name} in ${file.origin}`],
-      name === "store" ? storeFromAliases(environment) : [nonEmpty(environment[source.aliases[0] ?? ""]), source.aliases[0] ?? ""],
+      name === "store" ? storeFromAliases(environment) : aliasOf(source, environment),
     );
   }
   given.store = withAbsolutePath(given.store) ?? { raw: `sqlite:${join(dataFolder(environment), "holdfast.db")}`, origin: "default" };
@@ -219,14 +296,23 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
   const raw = Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.raw]])));
   const parsed = configSchema.safeParse(raw);
   if (!parsed.success) throw refusal(parsed.error.issues[0]?.path[0] as SettingName, given);
-  const { claimTtl, historyAge, ...rest } = parsed.data;
+  const { claimTtl, historyAge, journalAge, ...rest } = parsed.data;
   const origins = Object.fromEntries(Object.keys(settingSources).map((name) => [name, given[name as SettingName]?.origin ?? "default"])) as Record<SettingName, string>;
-  return { ...rest, claimTtlMs: claimTtl, historyAgeMs: historyAge, origins, colourAllowed: nonEmpty(environment.NO_COLOR) === undefined };
+  return {
+    ...rest,
+    claimTtlMs: claimTtl,
+    historyAgeMs: historyAge,
+    journalAgeMs: journalAge,
+    home: homedir(),
+    origins,
+    colourAllowed: nonEmpty(environment.NO_COLOR) === undefined,
+  };
 }
 
 function refusal(name: SettingName, given: Partial<Record<SettingName, Given>>): HoldfastError {
   const { raw, origin } = given[name] as Given;
-  const error = invalidInput(origin, settingSources[name].allowed);
+  const isRedis = name === "store" && typeof raw === "string" && /^rediss?:/.test(raw);
+  const error = invalidInput(origin, `${isRedis ? "there is no Redis engine in this build; " : ""}${settingSources[name].allowed}`);
   if (name !== "store" || typeof raw !== "string" || /^[a-z]+:/i.test(raw)) return error;
   return new HoldfastError("invalid_input", error.message, { details: error.details, hint: `A file is written with its scheme, for example sqlite:${raw}.` });
 }
@@ -238,6 +324,12 @@ function firstGiven(...candidates: readonly (readonly [raw: unknown, origin: str
 
 /** An empty variable is an unset one: that is how launchers pass "nothing". */
 const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text);
+
+/** Kubernetes gives every container a SIDECAR_PORT=tcp://ADDRESS:PORT when a service is called "sidecar": that is where the service is, not a port for us. */
+function aliasOf({ aliases: [alias = ""] }: SettingSource, environment: Environment): readonly [raw: string | undefined, origin: string] {
+  const text = nonEmpty(environment[alias]);
+  return [alias === "SIDECAR_PORT" && text !== undefined && /^tcp:\/\/[^/]+:\d+$/.test(text) ? undefined : text, alias];
+}
 
 /**
  * What the replaced systems' variables say about the store. REDIS_URL counts only beside STATE_BACKEND=redis:
@@ -262,17 +354,14 @@ function storeFromAliases(environment: Environment): readonly [raw: string, orig
   }
 }
 
-/**
- * One absolute path from here on: a child process may work in another folder. Clients start servers without a shell,
- * so nobody else expands the tilde; a folder called "~" is never what was meant.
- */
+/** Clients start servers without a shell, so nobody else expands the tilde; a folder called "~" is never what was meant. */
+const absolutePath = (path: string): string => resolve(path.replace(/^~(?=[/\\])/, () => homedir()));
+
+/** One absolute path from here on: a child process may work in another folder. */
 function withAbsolutePath(given: Given | undefined): Given | undefined {
   if (given === undefined || typeof given.raw !== "string" || !/^sqlite:./.test(given.raw)) return given;
-  const path = given.raw
-    .slice("sqlite:".length)
-    .replace(/^\/\/(?=\/)/, "")
-    .replace(/^~(?=[/\\])/, () => homedir());
-  return { ...given, raw: `sqlite:${path === ":memory:" ? path : resolve(path)}` };
+  const path = given.raw.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
+  return { ...given, raw: `sqlite:${path === ":memory:" ? path : absolutePath(path)}` };
 }
 
 function dataFolder(environment: Environment): string {
@@ -310,8 +399,51 @@ export function systemUser(): string {
   }
 }
 
-/** Who a command acts as when nobody says: one name per user, host and parent process, so that two terminals are two holders. */
-export const defaultAgent = (): string => `${systemUser()}@${hostname()}:${process.ppid}`;
+/** Who a command acts as when nobody says: one name per user, host and terminal session, so that two terminals are two holders. */
+export const defaultAgent = (): string => `${systemUser()}@${hostname()}:${sessionId() ?? process.ppid}`;
+
+/**
+ * The session of the terminal or login. The parent process would not do: npx, timeout and the like stand in between and are new each time.
+ * Field 6 of the kernel's line; the name in field 2 may hold blanks and brackets. 0: the session was begun outside this container.
+ */
+function sessionId(): number | undefined {
+  try {
+    const line = readFileSync("/proc/self/stat", "utf8");
+    const session = Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[3]);
+    return Number.isInteger(session) && session > 0 ? session : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The environment for a child process, with some variables of our own. */
 export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({ ...process.env, ...extra });
+
+/** Where this machine and its user keep clients' files; src/install works with it. */
+export const clientPlaces = (environment: Environment = process.env) => ({
+  home: homedir(),
+  project: process.cwd(),
+  platform: process.platform,
+  claudeFolder: nonEmpty(environment.CLAUDE_CONFIG_DIR),
+  codexFolder: nonEmpty(environment.CODEX_HOME),
+  hermesFolder: nonEmpty(environment.HERMES_HOME),
+  xdgConfigFolder: nonEmpty(environment.XDG_CONFIG_HOME),
+  appDataFolder: nonEmpty(environment.APPDATA),
+  dataFolder: dataFolder(environment),
+});
+
+/** The settings that were given as flags, as arguments for a server that somebody else starts from another folder. */
+export function settingArguments(flags: Flags, config: Config, only: readonly string[] = settingFlags.map(({ name }) => name)): string[] {
+  const absolute: Readonly<Record<string, string | undefined>> = {
+    store: config.store,
+    "goldfish-dir": config.goldfishDir,
+    "checkpoint-dir": config.checkpointDir,
+    "knowledge-dir": config.knowledgeDir,
+  };
+  return only.flatMap((name) => {
+    const given = flags[name];
+    if (given === undefined || given === false) return [];
+    if (given === true) return [`--${name}`];
+    return [`--${name}`, name === configFileSource.flag ? absolutePath(String(given)) : (absolute[name] ?? String(given))];
+  });
+}

@@ -1,5 +1,6 @@
 import { openStore } from "./compose.ts";
 import { readConfig } from "./config.ts";
+import { invalidInput } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { silentLog } from "./kernel/log.ts";
 import { bindDomain } from "./surfaces/library/bind-domain.ts";
@@ -25,8 +26,23 @@ export interface HoldfastOptions {
   readonly log?: Log;
 }
 
+/** A misspelt option would silently open another store. A record, so that the compiler holds it complete. */
+const optionNames: Readonly<Record<keyof HoldfastOptions, true>> = {
+  store: true,
+  namespace: true,
+  agent: true,
+  writer: true,
+  claimTtlMs: true,
+  historyAgeMs: true,
+  historyRevisions: true,
+  maintain: true,
+  log: true,
+};
+
 /** Opens a store in this process. Settings that are not given come from HOLDFAST_* variables, as for the command line. Close it: until then it keeps the process alive. */
 export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
+  if (unknown !== undefined) throw invalidInput(unknown, `unknown option; allowed: ${Object.keys(optionNames).join(", ")}`);
   const given = (origin: keyof HoldfastOptions) => ({ raw: options[origin], origin });
   const inSeconds = (origin: "claimTtlMs" | "historyAgeMs") => ({ raw: options[origin] === undefined ? undefined : options[origin] / 1_000, origin });
   const config = readConfig({}, undefined, {
@@ -46,7 +62,14 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
   };
   return {
     namespace: space.namespace,
-    ...bindDomain({ scope: { store: space, clock, writer }, agent: config.agent, claimTtlMs: config.claimTtlMs }),
+    ...bindDomain({
+      scope: { store: space, clock, writer },
+      agent: config.agent,
+      claimTtlMs: config.claimTtlMs,
+      surroundings: server.surroundings,
+      journalTtlMs: server.journalTtlMs,
+      mirror: server.mirror,
+    }),
     health: () => server.engine.health(space.namespace),
     close,
     [Symbol.asyncDispose]: close,
@@ -54,7 +77,17 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
 }
 
 export type { HistoryCursor, HistoryEntry, HistoryPage, HistoryQuery } from "./domain/history/history.ts";
+export type { EntryHit, EntryPage } from "./domain/journal/find-entries.ts";
+export type { SavedEntry } from "./domain/journal/journal.ts";
+export type { JournalEntry } from "./domain/journal/journal-entry.ts";
+export type { SaveNoteInput, SaveNoteResult } from "./domain/knowledge/knowledge.ts";
+export type { Note, NoteStatus, Trust } from "./domain/knowledge/note.ts";
+export type { Recall, RecalledNote } from "./domain/knowledge/recall.ts";
 export type { AcquireResult, HeldLease, RenewResult } from "./domain/leases/leases.ts";
+export type { Mirrored } from "./domain/mirror/mirror.ts";
+export type { Action, Contribution, ResearchCheckpoint, ResearchContent, Source, Tension } from "./domain/research/checkpoint.ts";
+export type { SaveCheckpointResult } from "./domain/research/checkpoints.ts";
+export type { CheckpointPage, CheckpointSummary } from "./domain/research/list-checkpoints.ts";
 export type { SavedSession, SaveResult } from "./domain/sessions/sessions.ts";
 export type { CommitStateResult, CommitWrite, DeleteResult, SetResult, StateEntry, VersionConflict } from "./domain/state/state.ts";
 export type { StateChange, WatchInput } from "./domain/state/watch-state.ts";
@@ -68,4 +101,6 @@ export type { Log, LogLevel } from "./kernel/log.ts";
 export { version } from "./kernel/version.ts";
 export { limits } from "./store/limits.ts";
 export type { EngineHealth, Revision } from "./store/store.ts";
-export type { CallOptions, Holdfast, LeaseRef, Leases, Sessions, SetOptions, State, Tags, Workflows, WriteOptions } from "./surfaces/library/holdfast.ts";
+export type { CallOptions, WriteOptions } from "./surfaces/library/call-options.ts";
+export type { Holdfast, LeaseRef, Leases, Sessions, SetOptions, State, Tags, Workflows } from "./surfaces/library/holdfast.ts";
+export type { EntryInput, Journal, Knowledge, Research, ResearchInput, ResumeOptions, ResumeText, WorkspaceOptions } from "./surfaces/library/memory.ts";

@@ -1,12 +1,14 @@
-import { fstatSync } from "node:fs";
+import { fstatSync, realpathSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
-import { childEnvironment, defaultAgent, readConfig, settingFlags } from "./config.ts";
-import { HoldfastError } from "./kernel/errors.ts";
-import { openLog } from "./kernel/log.ts";
+import type { Runtime } from "./compose.ts";
+import type { Config } from "./config.ts";
+import { childEnvironment, clientPlaces, defaultAgent, readConfig, settingArguments, settingFlags } from "./config.ts";
+import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
+import { openLog, silentLog } from "./kernel/log.ts";
 import { version } from "./kernel/version.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
-import type { VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
+import type { ClientChange, ClientPlan, OpenRequest, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
@@ -14,11 +16,12 @@ const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "
 /** argv to a surface; resolves to the exit code. Surfaces are loaded only when asked for, so that each starts fast. */
 async function main(args: readonly string[]): Promise<number> {
   const { flags, words } = parseArgv(args, ownFlags, { untilWord: true });
-  if (flags.version === true) return print(`${version}\n`);
+  if (flags.version === true || (words[0] === "version" && words.length === 1)) return print(`${version}\n`);
   if (words[0] === verifyWorkerWord) {
     await (await import("./verify/worker.ts")).runVerifyWorker(process.stdin);
     return 0;
   }
+  if (words[0] === "hook" && flags.help !== true && !asksHelp(words)) return answerHook(flags, words.slice(1));
   const servesMcp = flags.help !== true && (words[0] === "mcp" || (words.length === 0 && stdinIsPipe()));
   if (!servesMcp) return runCommandLine(args);
   const tail = parseArgv(words.slice(1), ownFlags);
@@ -28,13 +31,16 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<number> {
+  outputMatters = false;
   const config = readConfig(flags);
   const log = openLog(config.logLevel);
   // A defect in one call must not take the other callers' server away.
   process.on("uncaughtException", (error) => log("error", "uncaught_exception", { error: String(error), stack: error instanceof Error ? error.stack : undefined }));
   process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
   const [{ openRuntime }, { serveMcpStdio }] = await Promise.all([import("./compose.ts"), import("./surfaces/mcp/serve-stdio.ts")]);
-  await using runtime = await openRuntime(config, { stays: true });
+  await using runtime = await openRuntime(config, { stays: true }).catch((error) => {
+    throw namingStore(error, config);
+  });
   // Asked to end, the server behaves as if the client had closed its end: calls in flight may finish.
   onSignal(() => void process.stdin.destroy());
   const { base, tools } = runtime;
@@ -42,12 +48,43 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
   return 0;
 }
 
+/** Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent. */
+const hookDeadlineMs = 1_500;
+
+/** An agent waits for its hook and can do nothing about its troubles: whatever happens, nothing is printed and the exit code is 0. */
+async function answerHook(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
+  outputMatters = false;
+  const late = new Promise<string>((resolve) => setTimeout(resolve, hookDeadlineMs - performance.now(), "").unref());
+  const answer = hookAnswer(flags, args).catch(() => "");
+  return print(await Promise.race([answer, late]));
+}
+
+async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<string> {
+  const [{ isHookEvent, runHook }, { readHookInput }, { openStore }] = await Promise.all([
+    import("./surfaces/hooks/run-hook.ts"),
+    import("./surfaces/hooks/hook-input.ts"),
+    import("./compose.ts"),
+  ]);
+  const { flags: more, words } = parseArgv(args, ownFlags);
+  const [event] = words;
+  if (!isHookEvent(event)) return "";
+  const config = readConfig({ ...flags, ...more });
+  if (config.readOnly && event === "pre-compact") return "";
+  try {
+    const input = isatty(0) ? {} : await readHookInput(process.stdin);
+    await using opened = await openStore(config, { stays: false, log: silentLog });
+    const { surroundings } = opened.base.server;
+    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, ttlMs: config.journalAgeMs });
+  } catch (error) {
+    // Whoever looks for the reason asks for it with --log-level debug.
+    openLog(config.logLevel)("debug", "hook_failed", { problem: error instanceof Error ? error.stack : String(error) });
+    return "";
+  }
+}
+
+const asksHelp = (words: readonly string[]): boolean => words.includes("--help") || words.includes("-h");
+
 async function runCommandLine(args: readonly string[]): Promise<number> {
-  // A reader that went away (`holdfast ls | head`) is no failure.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(0);
-  });
   const { runCli } = await import("./surfaces/cli/run-cli.ts");
   return runCli(args, {
     version,
@@ -57,12 +94,30 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     stdinIsTerminal: isatty(0),
     stdout: process.stdout,
     stderr: process.stderr,
-    open: async (flags) => (await import("./compose.ts")).openRuntime(readConfig(flags), { stays: false }),
+    open: openForCommand,
     verify,
+    planClientChange,
     defaultAgent,
     childEnvironment,
     onSignal,
   });
+}
+
+async function openForCommand(flags: Readonly<Record<string, FlagValue>>, { stays = false, onlyLooks = false }: OpenRequest = {}): Promise<Runtime> {
+  const config = readConfig(flags);
+  const { openRuntime } = await import("./compose.ts");
+  return openRuntime(config, { stays, creates: !onlyLooks && !config.readOnly }).catch((error) => {
+    throw namingStore(error, config);
+  });
+}
+
+/** A store that cannot be opened is named, with where its name came from and the system's own code: whoever started us may know them. Callers of tools never see this. */
+function namingStore(error: unknown, { store, origins }: Config): unknown {
+  if (!isHoldfastError(error) || error.code === "invalid_input") return error;
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
+  const reason = typeof code === "string" ? `, ${code}` : "";
+  const place = `store: ${store} (from ${origins.store === "default" ? "the default" : origins.store}${reason})`;
+  return new HoldfastError(error.code, `${error.message.replace(/\.$/, "")}; ${place}`, { hint: error.hint, details: error.details, cause: error });
 }
 
 /** Workers are processes of this same executable; the hidden command is between it and itself. */
@@ -74,6 +129,32 @@ async function verify(flags: Readonly<Record<string, FlagValue>>, request: Verif
   const worker = { file: process.execPath, args: [process.argv[1] as string, verifyWorkerWord] };
   const report = await runVerify({ ...request, worker, storeUrl: origins.store === "default" ? undefined : store });
   return { passed: report.passed, report, text: renderReport(report) };
+}
+
+/** The settings given as flags go into the client's file; hooks need only those that say where the store is. */
+async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
+  const config = readConfig(flags);
+  const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
+  // A wrong tool name would make every start of the server fail, where nobody sees why.
+  toolsOf(config);
+  const serverArgs = settingArguments(flags, config);
+  const storeArgs = settingArguments(flags, config, ["store", "namespace", "config"]);
+  const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
+  const plan = await planChange({ ...request, serverArgs, storeArgs }, clientPlaces(), running, Date.now());
+  return { ...plan, colourAllowed: config.colourAllowed };
+}
+
+/** A server sees for itself when its client is gone, and a hook is never a failure. */
+let outputMatters = true;
+
+/** Whoever reads our output has not got it: that is no success, whatever the command did. A reader that went away (`holdfast ls | head`) is no failure. */
+function loseOutput(error: NodeJS.ErrnoException): void {
+  if (!outputMatters) return;
+  if (error.code === "EPIPE") process.exit(0);
+  const full = error.code === "ENOSPC" || error.code === "EDQUOT";
+  const failure = describeFailure(new HoldfastError(full ? "storage_full" : "unavailable", `the output could not be written (${error.code ?? error.message})`));
+  writeSync(2, failure.line);
+  process.exit(failure.exitCode);
 }
 
 function onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
@@ -101,6 +182,7 @@ function print(text: string): number {
 
 // Watching a quiet store leaves nothing that would keep the process alive by itself.
 const alive = setInterval(() => {}, 2 ** 30);
+process.stdout.on("error", loseOutput);
 let exitCode: number;
 try {
   exitCode = await main(process.argv.slice(2));
@@ -110,5 +192,7 @@ try {
   process.stderr.write(failure.line);
 }
 clearInterval(alive);
-// Exit at once when the last output is out: an open pipe on stdin must not keep a finished command alive.
-process.stdout.write("", () => process.exit(exitCode));
+// Exit at once when the last output is out, or lost, which is told a little later: an open pipe on stdin must not keep a finished command alive.
+const exit = (): void => void setImmediate(() => process.exit(exitCode));
+if (process.stdout.writableLength === 0) exit();
+else process.stdout.write("", exit);

@@ -46,6 +46,31 @@ describe("precedence", () => {
   });
 });
 
+describe("the folders of mirror files", () => {
+  test("are absolute from here on, with the tilde expanded; none stays none", () => {
+    expect(readConfig({ "checkpoint-dir": "notes/c" }, { HOLDFAST_KNOWLEDGE_DIR: "~/k" })).toMatchObject({ checkpointDir: resolve("notes/c"), knowledgeDir: join(homedir(), "k") });
+    expect(readConfig({ "checkpoint-dir": "none" }, {}).checkpointDir).toBe("none");
+    expect(readConfig({}, { HOLDFAST_CHECKPOINT_DIR: "" }).checkpointDir).toBeUndefined();
+  });
+});
+
+describe("the journal", () => {
+  test("answers plain and keeps for ever unless told otherwise", () => {
+    const { journalFormat, journalAgeMs, goldfishDir } = readConfig({}, {});
+    expect({ journalFormat, journalAgeMs, goldfishDir }).toEqual({ journalFormat: "plain", journalAgeMs: undefined, goldfishDir: undefined });
+    expect(readConfig({ "journal-age": "90d" }, {}).journalAgeMs).toBe(90 * 86_400_000);
+    expect(readConfig({ "journal-age": "forever" }, { HOLDFAST_JOURNAL_AGE: "1d" }).journalAgeMs).toBeUndefined();
+    expect(() => readConfig({ "journal-age": "0" }, {})).toThrow("--journal-age: must be forever, or a duration");
+  });
+
+  test("takes the variables of Goldfish, behind its own", () => {
+    const environment = { GOLDFISH_OUTPUT_MODE: "emoji", COA_GOLDFISH_BASE_PATH: "/data/goldfish" };
+    expect(readConfig({}, environment)).toMatchObject({ journalFormat: "emoji", goldfishDir: "/data/goldfish" });
+    expect(readConfig({}, { ...environment, HOLDFAST_JOURNAL_FORMAT: "dual" }).journalFormat).toBe("dual");
+    expect(() => readConfig({}, { GOLDFISH_OUTPUT_MODE: "loud" })).toThrow("GOLDFISH_OUTPUT_MODE: must be one of plain, emoji, json, dual");
+  });
+});
+
 describe("the store", () => {
   test.skipIf(process.platform !== "linux")("is a file in the user's data folder by default", () => {
     expect(readConfig({}, { XDG_DATA_HOME: "/data" }).store).toBe("sqlite:/data/holdfast/holdfast.db");
@@ -89,6 +114,11 @@ describe("the store", () => {
 });
 
 describe("values", () => {
+  test("what Kubernetes puts into SIDECAR_PORT for a service of that name is no setting", () => {
+    expect(readConfig({}, { SIDECAR_PORT: "tcp://10.0.0.7:8080" })).toMatchObject({ port: 7420, origins: { port: "default" } });
+    expect(readConfig({}, { SIDECAR_PORT: "tcp://[fd00::7]:8080" }).port).toBe(7420);
+  });
+
   test("durations, lists, switches and numbers are read from text and from JSON", () => {
     const text = readConfig({ "claim-ttl": "1h30m", tools: "state, lease", "read-only": true, "history-revisions": "5000" }, {});
     expect(text).toMatchObject({ claimTtlMs: 5_400_000, tools: ["state", "lease"], readOnly: true, historyRevisions: 5_000 });
@@ -103,6 +133,9 @@ describe("values", () => {
     [{ "claim-ttl": "8d" }, {}, /^--claim-ttl: .*to 7d/],
     [{}, { HOLDFAST_PORT: "70000" }, /^HOLDFAST_PORT: must be a whole number from 0 to 65535/],
     [{}, { SIDECAR_PORT: "http" }, /^SIDECAR_PORT: must be a whole number/],
+    [{}, { SIDECAR_PORT: "tcp://10.0.0.7" }, /^SIDECAR_PORT: must be a whole number/],
+    [{}, { HOLDFAST_PORT: "tcp://10.0.0.7:8080" }, /^HOLDFAST_PORT: must be a whole number/],
+    [{ port: "tcp://10.0.0.7:8080" }, {}, /^--port: must be a whole number/],
     [{}, { HOLDFAST_LOG_LEVEL: "loud" }, /^HOLDFAST_LOG_LEVEL: must be one of debug, info, warn, error/],
     [{}, { HOLDFAST_READ_ONLY: "perhaps" }, /^HOLDFAST_READ_ONLY: must be true or false/],
     [{}, { STATE_BACKEND: "mongo" }, /^STATE_BACKEND: must be sqlite, memory or redis/],

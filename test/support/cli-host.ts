@@ -14,7 +14,17 @@ export interface CommandResult {
 }
 
 /** The command line in this process: every command of one test works on the same memory store and the same standing clock. */
-export function openCommandLine({ terminal = false, environment = {} }: { readonly terminal?: boolean; readonly environment?: Record<string, string> } = {}) {
+export function openCommandLine({
+  terminal = false,
+  stdinIsTerminal = false,
+  columns,
+  environment = {},
+}: {
+  readonly terminal?: boolean;
+  readonly columns?: number;
+  readonly stdinIsTerminal?: boolean;
+  readonly environment?: Record<string, string>;
+} = {}) {
   const clock = manualClock();
   const engine = new MemoryEngine(clock);
   const interrupt = new Set<(signal: NodeJS.Signals) => void>();
@@ -25,8 +35,8 @@ export function openCommandLine({ terminal = false, environment = {} }: { readon
       version: "1.2.3",
       flags: settingFlags,
       stdin: () => streamOf(stdin),
-      stdinIsTerminal: false,
-      stdout: { isTTY: terminal, write: (text) => (stdout += text) },
+      stdinIsTerminal,
+      stdout: { isTTY: terminal, columns, write: (text) => (stdout += text) },
       stderr: { isTTY: terminal, write: (text) => (stderr += text) },
       async open(flags) {
         const config = readConfig(flags, { HOLDFAST_STORE: "memory:", ...environment });
@@ -35,6 +45,9 @@ export function openCommandLine({ terminal = false, environment = {} }: { readon
         return { config, log: silentLog, base: { store, clock, writer: "tester", server }, [Symbol.asyncDispose]: async () => {} };
       },
       verify: async (flags, { quick, seed }) => ({ passed: flags.store !== "sqlite:broken", report: { quick, seed }, text: "the report\n" }),
+      planClientChange: async () => {
+        throw new Error("These tests change no client's files.");
+      },
       defaultAgent: () => "tester@host:1",
       childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
       onSignal(listener) {

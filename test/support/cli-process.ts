@@ -21,6 +21,7 @@ export async function buildExecutable(): Promise<{ readonly main: string; readon
     format: "esm",
     platform: "node",
     target: "node20.19",
+    mainFields: ["module", "main"],
     external: ["@photostructure/sqlite"],
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
     logLevel: "error",

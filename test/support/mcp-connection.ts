@@ -11,7 +11,7 @@ import { serveMcpStdio } from "../../src/surfaces/mcp/serve-stdio.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 
 import type { ToolBase } from "../../src/tools/run-tool.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import type { ServerFacts, Tool } from "../../src/tools/tool.ts";
 
 export type Era = "handshake" | "stateless";
 export const eras: readonly Era[] = ["handshake", "stateless"];
@@ -32,6 +32,7 @@ export interface ConnectionOptions {
   readonly directRoad?: boolean;
   readonly log?: Log;
   readonly writer?: string;
+  readonly server?: Partial<ServerFacts>;
 }
 
 /** A server of ours in this process, spoken to in raw lines. */
@@ -51,8 +52,8 @@ export interface RawConnection extends AsyncDisposable {
   request(method: string, params?: Record<string, unknown>): Promise<Answer>;
 }
 
-export function contextOn(engine: Engine, { clock = systemClock, writer = "tester" }: ConnectionOptions = {}): ToolBase {
-  return { store: openNamespaceStore(engine, "test", clock), clock, writer, server: { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine } };
+export function contextOn(engine: Engine, { clock = systemClock, writer = "tester", server }: ConnectionOptions = {}): ToolBase {
+  return { store: openNamespaceStore(engine, "test", clock), clock, writer, server: { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine, ...server } };
 }
 
 export function openRaw(options: ConnectionOptions = {}): RawConnection {

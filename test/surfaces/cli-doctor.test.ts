@@ -20,6 +20,7 @@ describe("doctor", () => {
     const report = (await json("doctor")) as unknown as Report;
     expect(report.ok).toBe(true);
     expect(find(report, "store")[0]).toMatchObject({ status: "ok", says: expect.stringContaining("memory: (from HOLDFAST_STORE), namespace default at revision 0") });
+    expect(find(report, "clock")[0]).toMatchObject({ status: "ok" });
     expect(find(report, "durability")[0]).toMatchObject({ status: "warn", fix: expect.stringContaining("sqlite:") });
     expect(find(report, "profiles")[0]?.says).toMatch(/coding \d+ tools, about \d{3,} tokens/);
     expect(await run(["doctor"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/warn {2}durability.*\n.*fix: /) });

@@ -1,12 +1,16 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { setState } from "../../src/domain/state/state.ts";
+import { openEngine } from "../../src/engines/open-store.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { Finished } from "../support/cli-process.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
+import { manualClock } from "../support/manual-clock.ts";
 
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 let env: NodeJS.ProcessEnv;
@@ -32,6 +36,43 @@ describe("the executable", () => {
     expect(await run("--json", "get", "none")).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\{"key":"none",.*"found":false.*\}\n$/) });
     expect(await run("--profile", "codeing", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --profile: must be one of all, /) });
     expect(await run("--store", "redis://x", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --store: [^\n]*sqlite:, memory:/) });
+  });
+
+  test.skipIf(process.platform === "win32" || process.getuid?.() === 0)("a store that cannot be opened is named, with where its name came from and the system's code", async () => {
+    const locked = join(built.folder, "locked");
+    mkdirSync(locked, { mode: 0o500 });
+    expect(await run("--store", `sqlite:${locked}/x.db`, "ls")).toMatchObject({ code: 7, stderr: expect.stringContaining(`store: sqlite:${locked}/x.db (from --store, EACCES)`) });
+  });
+
+  test("a store that is a folder is named, with where its name came from", async () => {
+    expect(await run("--store", `sqlite:${built.folder}`, "ls")).toMatchObject({ code: 7, stderr: expect.stringContaining(`store: sqlite:${built.folder} (from --store)`) });
+  });
+
+  test("looking makes no store: doctor warns, a read-only command ends with 3", async () => {
+    const path = join(built.folder, "not-there", "x.db");
+    expect(await run("doctor", "--store", `sqlite:${path}`)).toMatchObject({ code: 0, stdout: expect.stringMatching(/warn {2}store +There is no store there yet/) });
+    expect(await run("ls", "--read-only", "--store", `sqlite:${path}`)).toMatchObject({ code: 3, stderr: expect.stringContaining("no store there yet") });
+    expect(existsSync(join(built.folder, "not-there"))).toBe(false);
+  });
+
+  test.skipIf(process.platform === "win32")("doctor gives one warning for one cause: the clock, the file's mode", async () => {
+    const path = join(built.folder, "ahead.db");
+    const clock = manualClock(Date.now() + 3_600_000);
+    const engine = await openEngine(`sqlite:${path}`, { clock });
+    await setState({ store: openNamespaceStore(engine, "default", clock), clock, writer: "tester" }, { key: "k", value: 1 });
+    await engine[Symbol.asyncDispose]();
+    chmodSync(path, 0o644);
+    const { findings } = JSON.parse((await run("doctor", "--json", "--store", `sqlite:${path}`)).stdout) as { findings: { check: string; status: string; says: string }[] };
+    const warned = findings.filter(({ check, status }) => status === "warn" && check !== "node");
+    expect(warned.map(({ check }) => check).sort()).toEqual(["clock", "file modes"]);
+    expect(warned.find(({ check }) => check === "clock")?.says).toMatch(/clock is \d+ s ahead of this machine's/);
+  });
+
+  test("the commands of one terminal are one holder, whatever stands between: a shell, npx, timeout", async () => {
+    const renew = `"${process.execPath}" "${built.main}" lease renew session --json`;
+    const through = (script: string) => spawnSync("sh", ["-c", script], { env, encoding: "utf8" }).stdout;
+    expect((await run("lease", "acquire", "session")).code).toBe(0);
+    expect(JSON.parse(through(`true; ${renew}; true`))).toMatchObject({ renewed: process.platform === "linux" });
   });
 
   test("without a command and without a pipe it shows what it can do", async () => {
@@ -64,14 +105,34 @@ describe("the executable", () => {
     expect((await run("get", "piped")).stdout).toBe("from a pipe\n");
   });
 
+  test.skipIf(!existsSync("/dev/full"))("output that could not be written is a failure, whatever the command did", async () => {
+    await run("set", "k", "1");
+    const intoFull = (args: string) => {
+      const { status, stderr } = spawnSync("sh", ["-c", `"${process.execPath}" "${built.main}" ${args} > /dev/full`], { env, encoding: "utf8" });
+      return { status, stderr };
+    };
+    for (const args of ["ls", "get k --json", "--version"]) expect(intoFull(args), args).toEqual({ status: 6, stderr: "holdfast: the output could not be written (ENOSPC)\n" });
+    // Nothing was to be written there, and hooks never fail.
+    expect(intoFull("nonsense")).toMatchObject({ status: 2, stderr: expect.stringMatching(/^[^\n]*unknown command[^\n]*\n$/) });
+    expect(intoFull("hook session-start < /dev/null")).toEqual({ status: 0, stderr: "" });
+  });
+
   test("a reader that goes away early is no failure", () => {
     const { status, stderr } = spawnSync("sh", ["-c", `"${process.execPath}" "${built.main}" completion fish | head -n 1 > /dev/null`], { env, encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  test("watch sees what another process writes, and Ctrl-C ends it with 130", async () => {
-    const watching = start("watch", "w/*", "--json");
+  test("watch tells that an entry has expired within about a second, with nobody else to sweep it", async () => {
+    const watching = start("watch", "e/*", "--json", "--count", "2");
     await sleep(300);
+    await run("set", "e/1", "1", "--ttl", "1s");
+    expect(await watching.saw(/"op":"expire"/)).toContain('"key":"e/1"');
+    expect((await watching.finished).code).toBe(0);
+  });
+
+  test("watch sees what another process writes, and Ctrl-C ends it with 130", async () => {
+    // From the beginning, so that it does not matter which of the two is up first.
+    const watching = start("watch", "w/*", "--after", "0", "--json");
     await run("set", "w/1", "1");
     expect(await watching.saw(/w\/1/)).toContain('"op":"set"');
     watching.child.kill("SIGINT");

@@ -55,7 +55,13 @@ describe("watch", () => {
     expect(commandLine.waiting()).toBe(0);
   });
 
-  test.each([[["watch"]], [["watch", "a", "b"]], [["watch", "a", "--after", "x"]], [["watch", "a", "--count", "0"]]])("%j is refused", async (args) => {
+  test("on a terminal it says first what it watches and from where", async () => {
+    const { run } = openCommandLine({ terminal: true });
+    for (const key of ["a", "b"]) await run(["set", key, "1"]);
+    expect((await run(["watch", "b", "--after", "1", "--count", "1"])).stderr).toBe("watching b from revision 1 on; Ctrl-C ends it\n");
+  });
+
+  test.each([[["watch"]], [["watch", ""]], [["watch", "a", "b"]], [["watch", "a", "--after", "x"]], [["watch", "a", "--count", "0"]]])("%j is refused", async (args) => {
     expect((await openCommandLine().run(args)).code).toBe(2);
   });
 

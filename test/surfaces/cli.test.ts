@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -123,12 +124,14 @@ describe("values", () => {
     [["set", "k", "1", "--expected-version", "x"], /--expected-version: must be a whole number/],
     [["set", "k"], /<value>: is missing/],
     [["set", "k", "1", "2"], /takes at most 2; "2" is too many/],
-    [["workflow", "create", "w", "--tag", "x"], /--tags: must be NAME=VALUE/],
+    [["workflow", "create", "w", "--tag", "x"], /--tag: must be NAME=VALUE/],
     [["workflow", "discover", "--status", "odd"], /--status: must be one of created, claimed/],
     [["state", "commit"], /--writes: is missing/],
     [["state", "commit", "--writes", "["], /--writes: must be JSON/],
     [["set", "k", "1", "--lease", "deploy"], /--lease: must be NAME:TOKEN/],
-    [["set", "k", "1", "--ttl", "0"], /ttl_seconds: /],
+    [["set", "k", "1", "--ttl", "0"], /--ttl: must be above 0.*See holdfast set --help/],
+    [["set", "", "1"], /<key>: /],
+    [["session", "save", "s", "["], /<context>: must be JSON/],
   ])("%j is refused with exit code 2 and what is allowed", async (args, message) => {
     const { run } = openCommandLine();
     expect(await run(args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });
@@ -202,6 +205,21 @@ describe("who acts", () => {
     expect(await json("workflow", "checkpoint", String(run_id), "2", "x", "--agent", "other")).toMatchObject({ error: { code: "claim_held" } });
   });
 
+  test("whoever is refused as another holder is told who they are", async () => {
+    const { run, json } = openCommandLine();
+    await run(["lease", "acquire", "deploy", "--agent", "other"]);
+    expect(await run(["lease", "renew", "deploy"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^expires_at +-$/m),
+      stderr: expect.stringContaining("You are tester@host:1; pass --agent or --token"),
+    });
+    expect((await run(["lease", "release", "deploy"])).stderr).toContain("You are tester@host:1");
+    const { run_id } = await json("workflow", "create", "w");
+    await run(["workflow", "claim", String(run_id), "--agent", "other"]);
+    expect((await run(["workflow", "checkpoint", String(run_id), "1", "x"])).stderr).toContain("You are tester@host:1; pass --agent or --token");
+    expect((await run(["lease", "renew", "deploy", "--json"])).stderr).toBe("");
+  });
+
   test("a request key makes a repeated command harmless", async () => {
     const { json } = openCommandLine();
     const first = await json("workflow", "create", "w", "--request-key", "r1");
@@ -230,6 +248,14 @@ describe("what people see", () => {
     expect(first).toMatch(/^a {13}1 .*\(1m 30s ago\) +-$/);
     expect(second).toMatch(/^a-longer-key {2}1 .*\(1m 30s ago\) +.*\(in 8m 30s\)$/);
     expect((await run(["ls", "zzz"])).stdout).toBe("none\n");
+  });
+
+  test("times inside an answer are shown like those outside; what users stored stays as it is", async () => {
+    const { run } = openCommandLine();
+    await run(["set", "k", '{"seen_at": 1700000000}']);
+    const { stdout } = await run(["set", "k", "2", "--expected-version", "9"]);
+    expect(stdout).toMatch(/^current +value +\{"seen_at":1700000000\}$/m);
+    expect(stdout).toMatch(/^ +updated_at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(now\)$/m);
   });
 
   test("colour is used on a terminal only, and not when NO_COLOR is set", async () => {
@@ -268,6 +294,44 @@ describe("finding one's way", () => {
     for (const word of ["get <key>", "doctor", "lease", "workflow", "1.2.3"]) expect(stdout).toContain(word);
   });
 
+  test("it lists the flags of every command there, but not those that nothing uses", async () => {
+    const { stdout } = await openCommandLine().run(["--help"]);
+    for (const flag of ["--store URL", "--namespace NAME", "--json", "--version"]) expect(stdout).toContain(flag);
+    expect(stdout).not.toMatch(/--host|--port/);
+  });
+
+  test("help is in the words of the command line: flags and commands, not arguments and tools", async () => {
+    const { run } = openCommandLine();
+    const texts = await Promise.all(catalog.map(async (tool) => (await run([tool.name, "--help"])).stdout));
+    const toolNames = catalog.map(({ name }) => name).filter((name) => name.includes("_"));
+    expect(toolNames.length).toBeGreaterThan(15);
+    expect(texts.flatMap((text) => toolNames.filter((name) => new RegExp(`\\b${name}\\b`).test(text)))).toEqual([]);
+    expect(texts.join("").replaceAll(/\s+/g, " ")).toContain("--expected-version: 0 = create only");
+    expect(texts.filter((text) => /Usage:.*\S {2,}\S/.test(text))).toEqual([]);
+  });
+
+  test("help and tables keep to the width of the terminal and break between words only", async () => {
+    const narrow = openCommandLine({ terminal: true, columns: 60, environment: { NO_COLOR: "1" } });
+    const tooWide = (text: string, width: number) => text.split("\n").filter((line) => line.length > width);
+    // Usage lines and examples stand as they would be typed.
+    const { stdout: help } = await narrow.run(["lease", "acquire", "--help"]);
+    expect(tooWide(help, 60).filter((line) => !/holdfast /.test(line))).toEqual([]);
+    expect(tooWide((await openCommandLine({ terminal: true, columns: 300 }).run(["doctor", "--help"])).stdout, 100)).toEqual([]);
+    await narrow.run(["set", "key", "1", "--ttl", "10m"]);
+    const { stdout: short } = await narrow.run(["ls"]);
+    expect(short).toMatch(/^key +version +updated_at +expires_at\nkey +1 +now +in 10m\n$/);
+    await narrow.run(["workflow", "create", "nightly"]);
+    const { stdout: stacked } = await narrow.run(["workflow", "discover"]);
+    expect(stacked).toMatch(/^name +nightly$/m);
+    expect(stacked).not.toContain("tags");
+    expect(tooWide(stacked, 60)).toEqual([]);
+    expect(tooWide((await narrow.run(["doctor"])).stdout, 60)).toEqual([]);
+  });
+
+  test.each([["version"], ["help"]])("%s is a command too", async (word) => {
+    expect(await openCommandLine().run([word])).toMatchObject({ code: 0, stdout: expect.stringContaining("1.2.3") });
+  });
+
   test("a group without a command lists its commands; with --help that is a success", async () => {
     const { run } = openCommandLine();
     expect(await run(["lease"])).toMatchObject({ code: 2, stdout: expect.stringContaining("lease acquire") });
@@ -290,17 +354,44 @@ describe("finding one's way", () => {
       "--ttl DURATION",
       "Default: 60s",
       "--request-key KEY",
-      "--store URL",
       "holdfast lease acquire deploy --ttl 60s",
+      "Flags of every command: holdfast --help",
     ])
       expect(stdout).toContain(text);
+    expect(stdout).not.toContain("--store URL");
   });
 
   test.each(["bash", "zsh", "fish"])("a completion script for %s knows every command and its flags", async (shell) => {
     const { code, stdout } = await openCommandLine().run(["completion", shell]);
     expect(code).toBe(0);
-    for (const word of ["lease", "acquire", "doctor", "request-key", "namespace"]) expect(stdout).toContain(word);
+    for (const word of ["lease", "acquire", "doctor", "request-key", "namespace", "claude-code", "agentcheckpoint sidecar", "created claimed"]) expect(stdout).toContain(word);
+    expect(stdout).not.toMatch(/--port|-l port/);
     expect((await openCommandLine().run(["completion", "tcsh"])).code).toBe(2);
+  });
+
+  test.skipIf(process.platform === "win32").each([
+    [
+      ["lease", ""],
+      ["exec", "acquire"],
+    ],
+    [
+      ["workflow", "discover", "--status", ""],
+      ["created", "claimed"],
+    ],
+    [["ls", "--profile", "sid"], ["sidecar"]],
+    [["--profile", "sid"], ["sidecar"]],
+    [
+      ["completion", ""],
+      ["bash", "zsh", "fish"],
+    ],
+    [["install", "cur"], ["cursor"]],
+    [["lease", "exec", "deploy", "--", "/et"], ["/etc"]],
+  ])("bash completes %j with %j", async (words, expected) => {
+    const { stdout: script } = await openCommandLine().run(["completion", "bash"]);
+    const given = ["holdfast", ...words].map((word) => `'${word}'`).join(" ");
+    const ask = `COMP_WORDS=(${given}); COMP_CWORD=${words.length}; _holdfast; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout } = spawnSync("bash", ["-c", `${script}\n${ask}`], { encoding: "utf8" });
+    expect(stdout.split("\n")).toEqual(expect.arrayContaining(expected));
   });
 });
 

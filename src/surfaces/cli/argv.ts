@@ -51,7 +51,7 @@ export function parseArgv(args: readonly string[], specs: readonly FlagSpec[], {
   return { flags, words };
 }
 
-const shortNames: Readonly<Record<string, string>> = { "-h": "--help", "-V": "--version" };
+const shortNames: Readonly<Record<string, string>> = { "-h": "--help", "-V": "--version", "-v": "--version" };
 const isFlag = (arg: string): boolean => arg.startsWith("--") || Object.hasOwn(shortNames, arg);
 
 function lookUp(arg: string, byName: ReadonlyMap<string, FlagSpec>): { name: string; spec: FlagSpec; inline: string | undefined; on: boolean } {

@@ -9,6 +9,8 @@ export interface CliConfig {
   readonly namespace: string;
   readonly agent?: string;
   readonly readOnly: boolean;
+  /** Where Goldfish kept its files. */
+  readonly goldfishDir?: string;
   readonly colourAllowed: boolean;
   readonly origins: Readonly<Record<string, string>>;
 }
@@ -17,6 +19,13 @@ export interface CliRuntime extends AsyncDisposable {
   readonly config: CliConfig;
   readonly log: Log;
   readonly base: ToolBase;
+}
+
+export interface OpenRequest {
+  /** The command stays and looks after the store meanwhile, as a server does: entries that expire are swept within about a second. */
+  readonly stays?: boolean;
+  /** The command only looks: a store that is not there yet is `not_found`, and stays so. */
+  readonly onlyLooks?: boolean;
 }
 
 export interface Output {
@@ -34,9 +43,11 @@ export interface CliHost {
   readonly stdinIsTerminal: boolean;
   readonly stdout: Output;
   readonly stderr: Output;
-  open(flags: Readonly<Record<string, FlagValue>>): Promise<CliRuntime>;
+  open(flags: Readonly<Record<string, FlagValue>>, options?: OpenRequest): Promise<CliRuntime>;
   /** Puts the guarantees to the test, on the configured store or, where none is configured, on a passing one. */
   verify(flags: Readonly<Record<string, FlagValue>>, options: VerifyRequest): Promise<VerifyAnswer>;
+  /** Works out what installing or uninstalling would change in a client's files. */
+  planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan>;
   /** Who acts when nobody says. */
   defaultAgent(): string;
   childEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv;
@@ -53,6 +64,23 @@ export interface VerifyRequest {
   readonly onProgress: (campaign: string, done: number) => void;
 }
 
+export interface ClientChange {
+  readonly action: "install" | "uninstall";
+  readonly client: string;
+  readonly scope: string;
+  readonly http: string | undefined;
+  readonly serverOnly: boolean;
+}
+
+export interface ClientPlan {
+  readonly client: string;
+  readonly scope: string;
+  readonly colourAllowed: boolean;
+  readonly changes: readonly { readonly path: string; readonly what: string; readonly action: "create" | "change" | "delete"; readonly diff: string }[];
+  readonly notes: readonly string[];
+  apply(): Promise<{ readonly backups: readonly string[] }>;
+}
+
 export interface VerifyAnswer {
   readonly passed: boolean;
   /** For scripts: plain JSON. */
@@ -63,6 +91,10 @@ export interface VerifyAnswer {
 
 export interface DocumentedFlag extends FlagSpec {
   readonly meaning: string;
+  /** The only words that are accepted, for completion. */
+  readonly choices?: readonly string[];
+  /** Accepted, but not shown. */
+  readonly hidden?: boolean;
 }
 
 export interface Invocation {
@@ -84,7 +116,7 @@ export interface Command {
   readonly details?: string;
   /** What follows the path: `<key> <value>`. */
   readonly operands: string;
-  readonly operandMeanings?: readonly { readonly name: string; readonly meaning: string }[];
+  readonly operandMeanings?: readonly { readonly name: string; readonly meaning: string; readonly choices?: readonly string[] }[];
   readonly flags: readonly DocumentedFlag[];
   readonly examples: readonly string[];
   /** What follows `--` is for somebody else; otherwise those are words like any other. */

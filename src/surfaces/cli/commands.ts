@@ -3,6 +3,9 @@ import type { Tool } from "../../tools/tool.ts";
 import type { Command } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { doctorCommand } from "./doctor.ts";
+import { hookCommand } from "./hook-command.ts";
+import { importCommand } from "./import-command.ts";
+import { installCommand, uninstallCommand } from "./install-command.ts";
 import { leaseExecCommand } from "./lease-exec.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import { toolCommand } from "./tool-command.ts";
@@ -17,7 +20,18 @@ const shorthands: readonly Command[] = [
 ];
 
 /** Commands that are not a tool. A new one is added here and nowhere else. */
-const plainCommands: readonly Command[] = [watchCommand, leaseExecCommand, doctorCommand, verifyCommand, completionCommand, mcpCommand];
+const plainCommands: readonly Command[] = [
+  watchCommand,
+  leaseExecCommand,
+  doctorCommand,
+  verifyCommand,
+  importCommand,
+  installCommand,
+  uninstallCommand,
+  hookCommand,
+  completionCommand,
+  mcpCommand,
+];
 
 /** Every command, in the order help and documentation list them. */
 export const commands: readonly Command[] = [...shorthands, ...plainCommands, ...catalog.map((tool) => toolCommand(tool))];

@@ -1,5 +1,6 @@
 import { invalidInput } from "../../kernel/errors.ts";
-import type { Command } from "./command.ts";
+import { profiles } from "../../tools/profiles.ts";
+import type { Command, DocumentedFlag } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { commonFlags } from "./help.ts";
 
@@ -9,14 +10,17 @@ export const completionCommand: Command = {
   path: ["completion"],
   summary: "Print a completion script for bash, zsh or fish",
   operands: `<${shells.join("|")}>`,
-  operandMeanings: [{ name: shells.join("|"), meaning: "The shell that will read the script." }],
+  operandMeanings: [{ name: shells.join("|"), meaning: "The shell that will read the script.", choices: shells }],
   flags: [],
   examples: ["source <(holdfast completion bash)", "holdfast completion fish > ~/.config/fish/completions/holdfast.fish"],
   async run({ host, words }) {
     const [shell] = words;
     // Loaded here, because the table of commands holds this command too.
     const { commands } = await import("./commands.ts");
-    const everywhere = [...commonFlags, ...host.flags].map((flag) => `--${flag.name}`);
+    const everywhere = [...commonFlags, ...host.flags]
+      .filter(({ hidden }) => hidden !== true)
+      // Which profiles there are, the settings do not know.
+      .map((flag) => (flag.name === "profile" ? { ...flag, choices: profiles } : flag));
     if (shell === "fish") host.stdout.write(fishScript(commands, everywhere));
     else if (shell === "bash" || shell === "zsh") host.stdout.write(bashScript(commands, everywhere, shell));
     else throw invalidInput(`<${shells.join("|")}>`, `must be one of ${shells.join(", ")}`);
@@ -24,40 +28,73 @@ export const completionCommand: Command = {
   },
 };
 
-/** What may follow each command path: further words, or flags. zsh reads the bash script through its own compatibility layer. */
-function bashScript(commands: readonly Command[], everywhere: readonly string[], shell: "bash" | "zsh"): string {
+const flagWords = (flags: readonly DocumentedFlag[]): string => flags.map(({ name }) => `--${name}`).join(" ");
+const operandWords = ({ operandMeanings = [] }: Command): readonly string[] => operandMeanings.flatMap(({ choices = [] }) => choices);
+
+/**
+ * What may follow each command path: further words, flags, or the words a flag or argument accepts; after `--`, commands and files.
+ * zsh reads the bash script through its own compatibility layer.
+ */
+function bashScript(commands: readonly Command[], everywhere: readonly DocumentedFlag[], shell: "bash" | "zsh"): string {
   const groups = new Map<string, string[]>();
   for (const { path } of commands) if (path[1] !== undefined) groups.set(path[0] as string, [...(groups.get(path[0] as string) ?? []), path[1]]);
+  const wordsOf = (command: Command): string => [...operandWords(command), flagWords(command.flags)].filter((word) => word !== "").join(" ");
   const cases = [
     ...[...groups].map(([group, words]) => `    "${group}") words="${words.join(" ")}" ;;`),
-    ...commands.map(({ path, flags }) => `    "${path.join(" ")}") words="${flags.map((flag) => `--${flag.name}`).join(" ")}" ;;`),
+    ...commands.map((command) => `    "${command.path.join(" ")}") words="${wordsOf(command)}" ;;`),
+  ];
+  const valueCases = [
+    ...commands.flatMap(({ path, flags }) =>
+      flags.flatMap(({ name, choices }) => (choices === undefined ? [] : [`    "${path.join(" ")}"*" --${name}") words="${choices.join(" ")}" ;;`])),
+    ),
+    ...everywhere.flatMap(({ name, choices }) => (choices === undefined ? [] : [`    *" --${name}") words="${choices.join(" ")}" ;;`])),
   ];
   return `${shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : ""}_holdfast() {
   local current="\${COMP_WORDS[COMP_CWORD]}" path="" words="" i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    if [ "\${COMP_WORDS[i]}" = "--" ]; then
+      COMPREPLY=($(compgen -c -f -- "$current"))
+      return
+    fi
+  done
   for ((i = 1; i < COMP_CWORD && i < 3; i++)); do
     case "\${COMP_WORDS[i]}" in -*) break ;; *) path="\${path:+$path }\${COMP_WORDS[i]}" ;; esac
   done
+  case "$path \${COMP_WORDS[COMP_CWORD-1]}" in
+${valueCases.join("\n")}
+  esac
+  if [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    return
+  fi
   case "$path" in
     "") words="${[...new Set(commands.map(({ path }) => path[0]))].join(" ")}" ;;
 ${cases.join("\n")}
     *) case "\${path%% *}" in
 ${commands
   .filter(({ path }) => path.length === 1)
-  .map(({ path, flags }) => `      "${path[0]}") words="${flags.map((flag) => `--${flag.name}`).join(" ")}" ;;`)
+  .map((command) => `      "${command.path[0]}") words="${wordsOf(command)}" ;;`)
   .join("\n")}
     esac ;;
   esac
-  case "$current" in -*) words="$words ${everywhere.join(" ")}" ;; esac
+  case "$current" in -*) words="$words ${flagWords(everywhere)}" ;; esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -F _holdfast holdfast
 `;
 }
 
-function fishScript(commands: readonly Command[], everywhere: readonly string[]): string {
+function fishScript(commands: readonly Command[], everywhere: readonly DocumentedFlag[]): string {
   const quote = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  const lines = ["complete -c holdfast -f", ...everywhere.map((flag) => `complete -c holdfast -l ${flag.slice(2)}`)];
-  for (const { path, summary, flags } of commands) {
+  const valuesOf = ({ takes, choices }: DocumentedFlag): string => (choices !== undefined ? ` -x -a ${quote(choices.join(" "))}` : takes === undefined ? "" : " -r");
+  const isBehindDashes = "contains -- -- (commandline -opc)";
+  const lines = [
+    "complete -c holdfast -f",
+    `complete -c holdfast -n ${quote(isBehindDashes)} -F`,
+    ...everywhere.map((flag) => `complete -c holdfast -l ${flag.name}${valuesOf(flag)}`),
+  ];
+  for (const command of commands) {
+    const { path, summary, flags } = command;
     const [first, second] = path as [string, string?];
     const seen = `__fish_seen_subcommand_from ${first}`;
     if (second === undefined) lines.push(`complete -c holdfast -n __fish_use_subcommand -a ${first} -d ${quote(summary)}`);
@@ -66,7 +103,9 @@ function fishScript(commands: readonly Command[], everywhere: readonly string[])
       lines.push(`complete -c holdfast -n ${quote(seen)} -a ${second} -d ${quote(summary)}`);
     }
     const both = second === undefined ? seen : `${seen}; and __fish_seen_subcommand_from ${second}`;
-    for (const flag of flags) lines.push(`complete -c holdfast -n ${quote(both)} -l ${flag.name} -d ${quote(flag.meaning)}`);
+    const operands = operandWords(command);
+    if (operands.length > 0) lines.push(`complete -c holdfast -n ${quote(both)} -a ${quote(operands.join(" "))}`);
+    for (const flag of flags) lines.push(`complete -c holdfast -n ${quote(both)} -l ${flag.name}${valuesOf(flag)} -d ${quote(flag.meaning)}`);
   }
   return `${lines.join("\n")}\n`;
 }

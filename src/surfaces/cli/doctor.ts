@@ -10,7 +10,7 @@ import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { findStuckWork } from "./stuck-work.ts";
 import type { TextStyle } from "./terminal-text.ts";
-import { green, red, safeText, styleFor, yellow } from "./terminal-text.ts";
+import { green, red, safeText, styleFor, wrap, yellow } from "./terminal-text.ts";
 
 export interface Finding {
   readonly check: string;
@@ -23,7 +23,7 @@ export interface Finding {
 export const doctorCommand: Command = {
   path: ["doctor"],
   summary: "Check this machine, the store and what is stuck, and say how to fix it",
-  details: "Changes nothing. Exit code 0 when nothing failed (warnings included), 7 when something did.",
+  details: "Changes nothing, and makes no store where there is none yet (a warning). Exit code 0 when nothing failed (warnings included), 7 when something did.",
   operands: "",
   flags: [{ name: "deep", meaning: "Also read every live entry, to find damage that nobody has met yet." }],
   examples: ["holdfast doctor", "holdfast doctor --deep --json"],
@@ -34,12 +34,14 @@ async function runDoctor({ host, flags, json }: Invocation): Promise<number> {
   const findings: Finding[] = [checkNode(process.versions.node)];
   let colourAllowed = true;
   try {
-    await using runtime = await host.open(flags);
+    await using runtime = await host.open(flags, { onlyLooks: true });
     colourAllowed = runtime.config.colourAllowed;
     findings.push(...(await examine(runtime, host, flags.deep === true)));
   } catch (error) {
     if (!isHoldfastError(error) || error.code === "invalid_input") throw error;
-    findings.push({ check: "store", status: "fail", says: error.message, fix: error.hint ?? errorCodes[error.code].meaning });
+    // Before the first use this is as it should be.
+    const isFresh = error.code === "not_found";
+    findings.push({ check: "store", status: isFresh ? "warn" : "fail", says: error.message, fix: error.hint ?? errorCodes[error.code].meaning });
   }
   findings.push(...profileCosts());
   const failed = findings.some(({ status }) => status === "fail");
@@ -75,9 +77,24 @@ function engineFindings({ engine, durability, facts, warnings }: EngineHealth): 
   return [
     { check: "engine", status: "ok", says: `${engine}${version}` },
     durabilityFinding(engine, durability, facts),
-    // The memory engine's only warning is what durability says already.
-    ...(engine === "memory" ? [] : warnings.map((says): Finding => ({ check: "engine", status: "warn", says }))),
+    clockFinding(warnings),
+    // One warning for one cause: the memory engine's is told as durability, the clock's and the file modes' have findings of their own.
+    ...(engine === "memory" ? [] : warnings.filter((text) => !isClockWarning(text) && !isModeWarning(text)).map((says): Finding => ({ check: "engine", status: "warn", says }))),
   ];
+}
+
+const isClockWarning = (text: string): boolean => /clock is \d+ s ahead/.test(text);
+const isModeWarning = (text: string): boolean => text.startsWith("Other users of this machine");
+
+function clockFinding(warnings: readonly string[]): Finding {
+  const ahead = warnings.find(isClockWarning);
+  if (ahead === undefined) return { check: "clock", status: "ok", says: "the store's clock and this machine's agree" };
+  return {
+    check: "clock",
+    status: "warn",
+    says: ahead.replace(/ Check the machine's clock\.$/, ""),
+    fix: "Set the machine's clock; the store goes on by itself when it has caught up.",
+  };
 }
 
 function durabilityFinding(engine: string, durability: string, facts: EngineHealth["facts"]): Finding {
@@ -150,7 +167,8 @@ function renderFindings(findings: readonly Finding[], style: TextStyle): string 
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.map(({ check, status, says, fix }) => {
     const indent = " ".repeat(width + 8);
-    return `${mark[status]}  ${check.padEnd(width)}  ${safeText(says)}\n${fix === undefined || status === "ok" ? "" : `${indent}fix: ${safeText(fix)}\n`}`;
+    const fitted = (text: string): string => (style.columns === undefined ? text : wrap(text, Math.max(20, style.columns - indent.length)).replaceAll("\n", `\n${indent}`));
+    return `${mark[status]}  ${check.padEnd(width)}  ${fitted(safeText(says))}\n${fix === undefined || status === "ok" ? "" : `${indent}${fitted(`fix: ${safeText(fix)}`)}\n`}`;
   });
   const count = (status: Finding["status"]): number => findings.filter((finding) => finding.status === status).length;
   return `${lines.join("")}\n${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed\n`;

@@ -1,50 +1,53 @@
-import type { CliHost, Command, DocumentedFlag } from "./command.ts";
+import type { CliHost, Command, DocumentedFlag, Output } from "./command.ts";
+import { wrap } from "./terminal-text.ts";
 
 export const commonFlags: readonly DocumentedFlag[] = [
   { name: "json", meaning: "Print the exact structured result as JSON, for scripts." },
   { name: "help", meaning: "Show this help." },
 ];
 
+/** Long lines are hard to read, so a wide terminal is not filled. */
+const widthMax = 100;
+export const widthOf = ({ columns = 80 }: Output): number => Math.max(40, Math.min(columns, widthMax));
+
 export const usageOf = (command: Command): string => ["holdfast", ...command.path, command.operands].filter((part) => part !== "").join(" ");
 
 export const flagUsage = ({ name, takes }: DocumentedFlag): string => `--${name}${takes === undefined ? "" : ` ${takes}`}`;
 
-export function commandHelp(command: Command, host: Pick<CliHost, "flags">): string {
+export function commandHelp(command: Command, { stdout }: Pick<CliHost, "stdout">): string {
+  const width = widthOf(stdout);
   return [
-    `${command.summary}\n`,
+    `${wrap(command.summary, width)}\n`,
     `Usage: ${usageOf(command)}${command.flags.length > 0 ? " [flags]" : ""}\n`,
-    command.details === undefined ? "" : `${wrap(command.details)}\n`,
+    command.details === undefined ? "" : `${wrap(command.details, width)}\n`,
     section(
       "Arguments",
       (command.operandMeanings ?? []).map(({ name, meaning }) => [name, meaning]),
+      width,
     ),
-    section(
-      "Flags",
-      command.flags.map((flag) => [flagUsage(flag), flag.meaning]),
-    ),
-    section(
-      "Flags of every command",
-      [...commonFlags, ...host.flags].map((flag) => [flagUsage(flag), flag.meaning]),
-    ),
+    section("Flags", flagRows(command.flags), width),
     command.examples.length === 0 ? "" : `Examples:\n${command.examples.map((example) => `  ${example}\n`).join("")}`,
+    "Flags of every command: holdfast --help\n",
   ]
     .filter((part) => part !== "")
     .join("\n");
 }
 
-export function groupHelp(group: string, commands: readonly Command[]): string {
+export function groupHelp(group: string, commands: readonly Command[], width: number): string {
   return [
     `Usage: holdfast ${group} COMMAND\n`,
     section(
       "Commands",
       commands.map((command) => [command.path.join(" "), command.summary]),
+      width,
     ),
     `holdfast ${group} COMMAND --help says more.\n`,
   ].join("\n");
 }
 
-/** What `holdfast` shows on a terminal: the few things a newcomer wants, and where the rest is. */
-export function overview(version: string, commands: readonly Command[]): string {
+/** What `holdfast` shows on a terminal: what a newcomer wants, what every command takes, and where the rest is. */
+export function overview({ version, flags, stdout }: Pick<CliHost, "version" | "flags" | "stdout">, commands: readonly Command[]): string {
+  const width = widthOf(stdout);
   const groups = [...new Set(commands.filter((command) => command.path.length > 1).map((command) => command.path[0] as string))];
   const ofGroup = (group: string): string =>
     commands
@@ -53,36 +56,31 @@ export function overview(version: string, commands: readonly Command[]): string 
       .join(", ");
   return [
     `holdfast ${version}: durable shared state for AI agents\n`,
-    "Started by an MCP client with a pipe on standard input, it serves MCP. On a terminal:\n",
+    `${wrap("Started by an MCP client with a pipe on standard input, it serves MCP. On a terminal:", width)}\n`,
     section(
       "Commands",
       commands.filter((command) => command.path.length === 1).map((command) => [usageOf(command).slice("holdfast ".length), command.summary]),
+      width,
     ),
     section(
       "Groups",
       groups.map((group) => [group, ofGroup(group)]),
+      width,
     ),
+    section("Flags of every command", flagRows([...commonFlags, { name: "version", meaning: "Show the version (before any command; also -v)." }, ...flags]), width),
     "holdfast COMMAND --help says more; holdfast doctor checks this machine.\n",
   ].join("\n");
 }
 
-function section(title: string, rows: readonly (readonly [left: string, right: string])[]): string {
+const flagRows = (flags: readonly DocumentedFlag[]): (readonly [string, string])[] => flags.filter(({ hidden }) => hidden !== true).map((flag) => [flagUsage(flag), flag.meaning]);
+
+function section(title: string, rows: readonly (readonly [left: string, right: string])[], width: number): string {
   if (rows.length === 0) return "";
-  const width = Math.min(32, Math.max(...rows.map(([left]) => left.length)));
-  const lines = rows.map(([left, right]) => {
-    const indent = " ".repeat(width + 4);
-    const text = wrap(right, 78 - width).replaceAll("\n", `\n${indent}`);
-    return left.length > width ? `  ${left}\n${indent}${text}\n` : `  ${left.padEnd(width)}  ${text}\n`;
+  const left = Math.min(32, Math.floor(width / 3), Math.max(...rows.map(([name]) => name.length)));
+  const indent = " ".repeat(left + 4);
+  const lines = rows.map(([name, meaning]) => {
+    const text = wrap(meaning, width - left - 4).replaceAll("\n", `\n${indent}`);
+    return name.length > left ? `  ${name}\n${indent}${text}\n` : `  ${name.padEnd(left)}  ${text}\n`;
   });
   return `${title}:\n${lines.join("")}`;
-}
-
-function wrap(text: string, width = 80): string {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1) as string;
-    if (line !== "" && line.length + word.length + 1 > width) lines.push(word);
-    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
-  }
-  return lines.join("\n");
 }

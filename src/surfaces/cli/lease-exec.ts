@@ -17,14 +17,16 @@ export const leaseExecCommand: Command = {
   path: ["lease", "exec"],
   summary: "Run a command while holding a lease, and stop it when the lease is lost",
   details:
-    "Acquires the lease, runs the command, renews in the background and releases at the end. The command sees HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT. When the lease is lost or can no longer be renewed, the command gets SIGTERM and, after the grace period, SIGKILL: before the lease lapses, where its TTL allows. Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost. Killing holdfast itself with SIGKILL leaves the command running: only writes that carry the token are protected then.",
+    "Acquires the lease, runs the command, renews the lease in the background and releases it at the end. The command finds HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT in its environment, so that a holdfast inside it acts as the holder.\n\n" +
+    "When the lease is lost or cannot be renewed any more, the command gets SIGTERM and, after the grace period, SIGKILL; where the TTL is long enough, it is gone before the lease lapses. SIGKILL on holdfast itself leaves the command running: then only writes that carry the token are protected.\n\n" +
+    "Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost.",
   operands: "<resource_id> -- <command> [arguments…]",
   operandMeanings: [
     { name: "resource_id", meaning: "What the lease is about." },
     { name: "command", meaning: "The command to run, after --." },
   ],
   flags: [
-    { name: "ttl", takes: "DURATION", meaning: "How long the lease lasts without a renewal; it is renewed three times as often. Default: 60s." },
+    { name: "ttl", takes: "DURATION", meaning: "How long the lease lasts without a renewal; it is renewed after a third of that. Default: 60s." },
     { name: "wait", takes: "DURATION", meaning: "Wait in line this long for the lease. Default: do not wait." },
     { name: "grace", takes: "DURATION", meaning: "Time between SIGTERM and SIGKILL. Default: 5s." },
   ],

@@ -13,6 +13,8 @@ export interface Parameter {
   readonly required: boolean;
   readonly meaning: string;
   readonly choices?: readonly string[];
+  /** Written by its place, not by its flag. */
+  readonly isPositional?: boolean;
 }
 
 interface PropertySchema {
@@ -34,16 +36,23 @@ export function parametersOf(tool: Tool): readonly Parameter[] {
     .filter(([property]) => !agentProperties.includes(property))
     .map(([property, schema]) => ({
       property,
-      flag: flagOf(property),
+      flag: flagOf(property, kindOf(property, schema)),
       kind: kindOf(property, schema),
       required: required.includes(property),
-      meaning: schema.description ?? parameterMeanings[property] ?? "",
+      meaning: schema.description ?? parameterMeanings[`${tool.name}.${property}`] ?? parameterMeanings[property] ?? "",
       choices: schema.enum,
     }));
 }
 
-/** `ttl_seconds` is written `--ttl 60s`: the unit stands in the value. */
-const flagOf = (property: string): string => property.replace(/_seconds$/, "").replaceAll("_", "-");
+/** `ttl_seconds` is written `--ttl 60s`: the unit stands in the value. `checkpointId` is `--checkpoint-id`. `tags`, said once for each, is `--tag`. */
+function flagOf(property: string, kind: ParameterKind): string {
+  const flag = property
+    .replace(/_seconds$/, "")
+    .replaceAll(/([a-z])([A-Z])/g, "$1-$2")
+    .replaceAll("_", "-")
+    .toLowerCase();
+  return repeated.includes(kind) ? flag.replace(/s$/, "") : flag;
+}
 
 function kindOf(property: string, schema: PropertySchema): ParameterKind {
   if (property.endsWith("_seconds")) return "duration";
@@ -85,9 +94,10 @@ const repeated: readonly ParameterKind[] = ["map", "texts", "leases"];
 
 export const toFlag = ({ flag, kind, meaning, choices }: Parameter): DocumentedFlag => ({
   name: flag,
-  // `--tag a=b --tag c=d` reads better than `--tags` said twice.
-  aliases: repeated.includes(kind) && flag.endsWith("s") ? [flag.slice(0, -1)] : undefined,
+  // The tool's own word works too.
+  aliases: repeated.includes(kind) ? [`${flag}s`] : undefined,
   takes: choices === undefined ? takes[kind] : choices.join("|"),
   repeats: repeated.includes(kind),
   meaning,
+  choices,
 });

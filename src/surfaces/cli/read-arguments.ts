@@ -42,7 +42,7 @@ export async function readArgument(parameter: Parameter, given: FlagValue, host:
   }
 }
 
-export const nameOf = ({ flag }: Parameter): string => `--${flag}`;
+const nameOf = ({ flag, property, isPositional }: Parameter): string => (isPositional === true ? `<${property}>` : `--${flag}`);
 
 /** A positional argument of a repeatable parameter comes as one text. */
 const asTexts = (given: FlagValue): readonly string[] => (typeof given === "string" ? [given] : (given as readonly string[]));

@@ -1,5 +1,5 @@
 import type { TextStyle } from "./terminal-text.ts";
-import { alignedPairs, bold, formatTime, safeText, table } from "./terminal-text.ts";
+import { alignedPairs, bold, formatTime, safeText, shorten, table, tableWidth } from "./terminal-text.ts";
 
 type Structured = Readonly<Record<string, unknown>>;
 
@@ -13,6 +13,8 @@ export function renderResult(result: Structured, style: TextStyle): string {
     // A plain list of names beside the full entries says nothing new.
     if (name === "keys" && Array.isArray(result.entries)) continue;
     if (Array.isArray(value)) lists.push([name, value]);
+    // A refusal has no end in time; only of an answer does "none" mean never.
+    else if (name === "expires_at" && value === null) pairs.push([name, isNegative(result) ? "-" : "never"]);
     else pairs.push([name, renderValue(name, value, style)]);
   }
   const blocks = lists.map(([name, items]) => (lists.length + pairs.length > 1 ? `${bold(style, safeText(name))}\n` : "") + renderList(items, style));
@@ -20,16 +22,37 @@ export function renderResult(result: Structured, style: TextStyle): string {
   return blocks.join("\n");
 }
 
+/** A table, as long as it fits the terminal; then with short times and without what says nothing; then one block for each record. */
 function renderList(items: readonly unknown[], style: TextStyle): string {
   if (items.length === 0) return "none\n";
   if (!items.every(isRecord)) return items.map((item) => `${renderCell("", item, style)}\n`).join("");
-  const columns = [...new Set(items.flatMap((item) => Object.keys(item)))].filter((column) => items.some((item) => item[column] !== undefined && item[column] !== null));
-  return table(
-    columns.map((column) => safeText(column)),
-    items.map((item) => columns.map((column) => renderCell(column, item[column], style))),
-    style,
-  );
+  const { columns: room = Number.POSITIVE_INFINITY } = style;
+  const full = layOut(items, style, (value) => value !== undefined && value !== null);
+  if (tableWidth(full.header, full.rows) <= room) return table(full.header, full.rows, style);
+  const tight = layOut(items, { ...style, shortTimes: true }, saysSomething);
+  if (tableWidth(tight.header, tight.rows) <= room) return table(tight.header, tight.rows, style);
+  return items
+    .map((item) =>
+      alignedPairs(
+        Object.entries(item)
+          .filter(([, value]) => saysSomething(value))
+          .map(([name, value]) => [safeText(name), shorten(renderCell(name, value, style))]),
+        style,
+      ),
+    )
+    .join("\n");
 }
+
+/** The columns in which some record has something to show. */
+function layOut(items: readonly Structured[], style: TextStyle, shows: (value: unknown) => boolean) {
+  const columns = [...new Set(items.flatMap((item) => Object.keys(item)))].filter((column) => items.some((item) => shows(item[column])));
+  return {
+    header: columns.map((column) => safeText(column)),
+    rows: items.map((item) => columns.map((column) => renderCell(column, item[column], style))),
+  };
+}
+
+const saysSomething = (value: unknown): boolean => value !== undefined && value !== null && value !== "" && !(typeof value === "object" && Object.keys(value).length === 0);
 
 /** One line. */
 function renderCell(name: string, value: unknown, style: TextStyle): string {
@@ -42,11 +65,25 @@ function renderCell(name: string, value: unknown, style: TextStyle): string {
 
 /** May take several lines. */
 function renderValue(name: string, value: unknown, style: TextStyle): string {
-  if (name === "expires_at" && value === null) return "never";
   if (typeof value === "string") return safeText(value, { keepLines: true });
   if (!isRecord(value)) return renderCell(name, value, style);
+  if (ownRecords.includes(name)) return renderRecord(value, style);
   const short = JSON.stringify(value);
   return safeText(short.length <= 80 ? short : JSON.stringify(value, null, 2), { keepLines: true });
+}
+
+/** Records that Holdfast makes: read like the rest of an answer. What users store may have any names in it and stays JSON. */
+const ownRecords: readonly string[] = ["current", "engine", "meta", "workspace"];
+
+function renderRecord(record: Structured, style: TextStyle): string {
+  const pairs = Object.entries(record)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]): [string, string] => [
+      safeText(name),
+      Array.isArray(value) ? value.map((item) => renderCell("", item, style)).join("\n") || "none" : renderValue(name, value, style),
+    ]);
+  // The outer pairs fit it to the terminal.
+  return alignedPairs(pairs, { ...style, columns: undefined }).trimEnd();
 }
 
 /** The bare value, as `holdfast get` prints it: a string as it is, anything else as JSON. On a terminal nothing in it may steer the terminal. */

@@ -3,7 +3,7 @@ import { parseArgv } from "./argv.ts";
 import type { CliHost, Command } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
 import { commands } from "./commands.ts";
-import { commandHelp, commonFlags, groupHelp, overview } from "./help.ts";
+import { commandHelp, commonFlags, groupHelp, overview, widthOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 
 /** Runs one command line and gives its exit code. Failures are thrown as HoldfastError, or printed as JSON with `--json`. */
@@ -13,7 +13,8 @@ export async function runCli(args: readonly string[], host: CliHost): Promise<nu
   const asksHelp = head.words[0] === "help";
   const words = asksHelp ? head.words.slice(1) : head.words;
   const [first, second] = words;
-  if (first === undefined) return print(host, overview(host.version, commands));
+  if (first === undefined) return print(host, overview(host, commands));
+  if (first === "version" && second === undefined) return print(host, `${host.version}\n`);
   const command = findCommand(first, second);
   if (command === undefined) return showGroup(first, second, host);
   if (asksHelp || head.flags.help === true) return print(host, commandHelp(command, host));
@@ -51,7 +52,7 @@ function showGroup(first: string, second: string | undefined, host: CliHost): nu
       group.map((command) => command.path.join(" ")),
       `holdfast ${first} --help`,
     );
-  host.stdout.write(groupHelp(first, group));
+  host.stdout.write(groupHelp(first, group, widthOf(host.stdout)));
   return second === "--help" || second === "-h" ? exitCodes.ok : errorCodes.invalid_input.exit;
 }
 

@@ -5,9 +5,36 @@ import type { Output } from "./command.ts";
 export interface TextStyle {
   readonly colour: boolean;
   readonly nowMs: number;
+  /** Of a terminal; absent where lines may have any length. */
+  readonly columns?: number;
+  /** Where room is short: `in 45s` without the date. */
+  readonly shortTimes?: boolean;
 }
 
-export const styleFor = (output: Output, colourAllowed: boolean, nowMs: number): TextStyle => ({ colour: output.isTTY === true && colourAllowed, nowMs });
+export const styleFor = ({ isTTY, columns }: Output, colourAllowed: boolean, nowMs: number): TextStyle => ({
+  colour: isTTY === true && colourAllowed,
+  nowMs,
+  columns: isTTY === true ? columns : undefined,
+});
+
+/** Lines of at most this many characters, broken between words; a longer word gets a line of its own. Line breaks in the text stay. */
+export const wrap = (text: string, width: number): string =>
+  text
+    .split("\n")
+    .map((line) => wrapLine(line, width))
+    .join("\n");
+
+function wrapLine(text: string, width: number): string {
+  // Indented text is laid out by whoever wrote it.
+  if (text.length <= width || text.startsWith(" ")) return text;
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1) as string;
+    if (line !== "" && line.length + word.length + 1 > width) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines.join("\n");
+}
 
 const paint = (code: number) => (style: TextStyle, text: string) => (style.colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 export const bold = paint(1);
@@ -23,17 +50,22 @@ export const safeText = (text: string, { keepLines = false } = {}): string =>
   );
 
 /** `2026-11-15 09:20:01 (in 45s)`, in local time. */
-export function formatTime(seconds: number, { nowMs }: TextStyle): string {
+export function formatTime(seconds: number, { nowMs, shortTimes = false }: TextStyle): string {
   const date = new Date(seconds * 1_000);
   const two = (value: number): string => String(value).padStart(2, "0");
   const absolute = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   const awayMs = date.getTime() - nowMs;
   const relative = Math.abs(awayMs) < 1_000 ? "now" : awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`;
-  return `${absolute} (${relative})`;
+  return shortTimes ? relative : `${absolute} (${relative})`;
 }
 
 const cellMax = 60;
-const shorten = (text: string): string => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
+/** One line of a list shows a beginning; the record itself has the rest. */
+export const shorten = (text: string): string => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
+
+/** How wide the table below would be. */
+export const tableWidth = (header: readonly string[], rows: readonly (readonly string[])[]): number =>
+  header.reduce((sum, title, i) => sum + Math.max(title.length, ...rows.map((row) => shorten(row[i] ?? "").length)), 2 * (header.length - 1));
 
 /** Columns as wide as their widest cell; the last one is not padded. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[], style: TextStyle): string {
@@ -46,5 +78,6 @@ export function table(header: readonly string[], rows: readonly (readonly string
 /** `name  value` lines with the values under one another; further lines of a value are indented to it. */
 export function alignedPairs(pairs: readonly (readonly [name: string, value: string])[], style: TextStyle): string {
   const width = Math.max(0, ...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `${dim(style, name.padEnd(width))}  ${value.replaceAll("\n", `\n${" ".repeat(width + 2)}`)}\n`).join("");
+  const fitted = (value: string): string => (style.columns === undefined ? value : wrap(value, Math.max(20, style.columns - width - 2)));
+  return pairs.map(([name, value]) => `${dim(style, name.padEnd(width))}  ${fitted(value).replaceAll("\n", `\n${" ".repeat(width + 2)}`)}\n`).join("");
 }

@@ -1,8 +1,12 @@
+import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { hintInCliWords, inCliWords } from "./cli-vocabulary.ts";
 import type { CliRuntime, Command, Invocation } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
+import { commandPath } from "./command-path.ts";
 import type { Parameter } from "./parameters.ts";
 import { parametersOf, toFlag } from "./parameters.ts";
 import { readArgument } from "./read-arguments.ts";
@@ -28,19 +32,22 @@ export interface ToolCommandOptions {
 
 /** A tool as a command: `lease_acquire` is `holdfast lease acquire <resource_id> [--ttl DURATION]`. */
 export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false }: ToolCommandOptions = {}): Command {
-  const parameters = parametersOf(tool);
+  const parameters = parametersOf(tool).map((parameter) => ({ ...parameter, isPositional: tool.positional.includes(parameter.property) }));
   const positional = tool.positional.flatMap((property) => parameters.filter((parameter) => parameter.property === property));
   const named = parameters.filter((parameter) => !positional.includes(parameter));
   const defaults = commandDefaults[tool.name] ?? {};
   const isRequired = (parameter: Parameter): boolean => parameter.required && !Object.hasOwn(defaults, parameter.property);
-  const requiredFlags = named.filter(isRequired).map((parameter) => ` --${parameter.flag} ${toFlag(parameter).takes}`);
+  const requiredFlags = named.filter(isRequired).map((parameter) => `--${parameter.flag} ${toFlag(parameter).takes}`);
   return {
     path,
     alias: tool.name,
     summary: tool.title,
-    details: tool.description,
-    operands: positional.map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`)).join(" ") + requiredFlags.join(""),
-    operandMeanings: positional.map(({ property, meaning }) => ({ name: property, meaning })),
+    details: inCliWords(tool, tool.description),
+    operands: positional
+      .map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`))
+      .concat(requiredFlags)
+      .join(" "),
+    operandMeanings: positional.map(({ property, meaning, choices }) => ({ name: property, meaning, choices })),
     flags: [
       ...named.map((parameter) => withDefault(toFlag(parameter), defaults[parameter.property])),
       ...(parameters.some(({ kind }) => kind === "value") ? [stringFlag] : []),
@@ -49,12 +56,6 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
     examples: (toolExamples[tool.name] ?? []).map((example) => `holdfast ${path.join(" ")}${example === "" ? "" : ` ${example}`}`),
     run: (invocation) => runToolCommand(tool, invocation, { positional, named, defaults, isRequired, bare, path }),
   };
-}
-
-export function commandPath(tool: Tool): readonly string[] {
-  if (tool.cli !== undefined) return tool.cli.command;
-  const underscore = tool.name.indexOf("_");
-  return underscore === -1 ? [tool.name] : [tool.name.slice(0, underscore), tool.name.slice(underscore + 1).replaceAll("_", "-")];
 }
 
 function withDefault(flag: ReturnType<typeof toFlag>, value: unknown): ReturnType<typeof toFlag> {
@@ -75,21 +76,39 @@ async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape):
   const args = await collectArguments(invocation, shape);
   await using runtime = await host.open(flags);
   if (runtime.config.readOnly && tool.effect !== "read") throw new HoldfastError("read_only", `${shape.path.join(" ")} changes the store, and this command was started read-only.`);
-  Object.assign(args, agentArguments(tool, runtime, host.defaultAgent));
-  const outcome = await runTool(tool, args, runtime.base, { requestKey: flags["request-key"] as string | undefined }, runtime.log);
+  const acting = agentArguments(tool, runtime, host.defaultAgent);
+  Object.assign(args, acting);
+  const outcome = await runTool(tool, args, { ...runtime.base, connection: `session-${randomHex(12)}` }, { requestKey: flags["request-key"] as string | undefined }, runtime.log);
+  const who = Object.values(acting)[0];
   if (!outcome.ok) {
-    if (!json) throw new HoldfastError(outcome.error.code, outcome.error.message, outcome.error);
-    host.stdout.write(errorJson({ hint: undefined, details: undefined, ...outcome.error }));
-    return errorCodes[outcome.error.code].exit;
+    const { code, details } = outcome.error;
+    const hint = hintInCliWords(tool, outcome.error.hint, shape.path);
+    const told = { code, message: inCliWords(tool, outcome.error.message), hint: ownershipCodes.includes(code) ? [hint, whoYouAre(who)].join(" ").trim() : hint, details };
+    if (!json) throw new HoldfastError(code, told.message, told);
+    host.stdout.write(errorJson(told));
+    return errorCodes[code].exit;
   }
   const result = outcome.structured;
   if (json) host.stdout.write(`${JSON.stringify(result)}\n`);
   else if (shape.bare && result.found === true) host.stdout.write(renderBareValue(result.value, host.stdout.isTTY === true));
   else if (shape.bare) host.stderr.write(`holdfast: ${safeText(String(result.key))} is not set\n`);
+  else if (tool.render !== undefined)
+    host.stdout.write(
+      tool
+        .render(result)
+        .map((text) => `${safeText(text, { keepLines: true })}\n`)
+        .join(""),
+    );
   else host.stdout.write(renderResult(result, styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs())));
+  if (!json && ownershipTools.includes(tool.name) && isNegative(result)) host.stderr.write(`holdfast: ${safeText(whoYouAre(who))}\n`);
   if (typeof result.status === "string" && result.status.startsWith("error: ")) return errorCodes.unavailable.exit;
   return isNegative(result) ? exitCodes.negative : exitCodes.ok;
 }
+
+/** A refusal that comes from being somebody else says who one is: at a prompt that is rarely written out. */
+const ownershipCodes: readonly ErrorCode[] = ["claim_held", "claim_lost"];
+const ownershipTools: readonly string[] = ["lease_renew", "lease_release"];
+const whoYouAre = (agent: string | undefined): string => (agent === undefined ? "" : `You are ${agent}; pass --agent or --token to act as another holder.`);
 
 async function collectArguments({ host, flags, words }: Invocation, { positional, named, defaults, isRequired, path }: Shape): Promise<Record<string, unknown>> {
   const args: Record<string, unknown> = { ...defaults };

@@ -13,5 +13,16 @@ export const toolExamples: Readonly<Record<string, readonly string[]>> = {
   workflow_discover: ["--claimable"],
   session_save: ['chat-1 \'{"topic": "release"}\''],
   session_restore: ["chat-1"],
+  checkpoint: [
+    "'Fixed the login test' --highlight 'it waited for the wrong event' --active-file src/login.ts",
+    "",
+    "--query 'why did the login test fail'",
+    "--range 2weeks --format detailed",
+  ],
+  resume: ["", "--max-tokens 800"],
+  save_checkpoint: ["'Caching halves the cost' --core-question 'Does caching pay?' --confidence 0.8 --open-question 'For how long?'"],
+  list_checkpoints: ["", "caching --limit 5"],
+  save_knowledge: ["api-limits 'The API allows 60 requests a minute.' --keyword throttling"],
+  recall_knowledge: ["'how often may I call the API'"],
   history_log: ["build/status --n 5"],
 };

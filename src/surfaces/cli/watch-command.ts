@@ -1,6 +1,7 @@
 import type { WatchInput } from "../../domain/state/watch-state.ts";
 import { watchState } from "../../domain/state/watch-state.ts";
 import { invalidInput } from "../../kernel/errors.ts";
+import { everything } from "../../store/ranges.ts";
 import type { Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { dim, formatTime, safeText, styleFor } from "./terminal-text.ts";
@@ -9,7 +10,7 @@ export const watchCommand: Command = {
   path: ["watch"],
   summary: "Print every change of a key, or of all keys with a prefix, as it happens",
   details:
-    "One line per change, in order, none skipped, none twice. Each line shows its revision; --after with the last one seen goes on where an earlier watch ended. Ends with Ctrl-C (exit code 130), or after --count changes.",
+    "One line per change, in order, none skipped, none twice. Each line shows its revision; --after with the last one seen goes on where an earlier watch ended. An entry whose time is up is told as expired within about a second: watch looks after the store as a server does, unless it was started read-only (then a running server must). Ends with Ctrl-C (exit code 130), or after --count changes.",
   operands: "<key|prefix*>",
   operandMeanings: [{ name: "key|prefix*", meaning: "A key, or a prefix followed by *; a * that belongs to the key's end is written \\*." }],
   flags: [
@@ -24,13 +25,18 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
   const [pattern] = words;
   if (pattern === undefined || words.length > 1)
     throw invalidInput("<key|prefix*>", "give exactly one key, or a prefix followed by * (in quotes, so that the shell leaves it alone)");
+  if (pattern === "") throw invalidInput("<key|prefix*>", "must not be empty; '*' watches every key");
   const after = readCount("after", flags.after, 0);
   const count = readCount("count", flags.count, 1) ?? Number.POSITIVE_INFINITY;
-  await using runtime = await host.open(flags);
+  await using runtime = await host.open(flags, { stays: true });
   const stop = new AbortController();
   const stopListening = host.onSignal(() => stop.abort());
   const style = styleFor(host.stdout, runtime.config.colourAllowed, 0);
   let seen = 0;
+  if (host.stderr.isTTY) {
+    const { revision } = await runtime.base.store.read(everything, { limit: 1, values: false });
+    host.stderr.write(`watching ${safeText(pattern)} from revision ${after ?? revision} on; Ctrl-C ends it\n`);
+  }
   try {
     for await (const change of watchState(runtime.base, { ...targetOf(pattern), after }, stop.signal)) {
       const { changedAtMs, changedBy, expiresAtMs, ...rest } = change;
