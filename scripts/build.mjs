@@ -35,6 +35,7 @@ async function moveIntoPlace() {
   await rename(target, old).catch((error) => {
     if (error.code !== "ENOENT") throw error;
   });
+  await mkdir(dirname(target), { recursive: true });
   await rename(out, target);
   await rm(old, { recursive: true, force: true });
 }
@@ -50,6 +51,8 @@ async function bundle() {
     format: "esm",
     platform: "node",
     target: "node20.19",
+    // jsonc-parser's main file loads its parts in a way that only Node understands; its module file can be bundled.
+    mainFields: ["module", "main"],
     minify: true,
     legalComments: "none",
     external,

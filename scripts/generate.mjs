@@ -120,7 +120,7 @@ function cliPage({ commands, commonFlags, flagUsage, usageOf, settingFlags, erro
       `- Durations (\`--ttl\`, \`--wait\`): ${durationForms}.`,
       "- Values: read as JSON when they are JSON, as plain text otherwise; `--string` takes them as text in any case. `@FILE` reads a file, `-` standard input; a last line break is dropped.",
       "- Tags: `--tag NAME=VALUE`, repeated as needed. Leases that guard a write: `--lease NAME:TOKEN`.",
-      "- Leases and claims need a holder. Without `--agent` or `HOLDFAST_AGENT` it is `USER@HOST:SHELL`, where SHELL is the id of the parent process: two terminals are two holders, and the commands of one terminal are one. Scripts whose commands run in different shells should set it.",
+      "- Leases and claims need a holder. Without `--agent` or `HOLDFAST_AGENT` it is `USER@HOST:SESSION`, where SESSION is the id of the terminal session (on systems that do not tell it, of the parent process): two terminals are two holders, and the commands of one terminal are one. Scripts and agents whose commands run in different sessions should set it.",
       "- `--` ends the flags: what follows is taken as it stands.\n",
     ].join("\n"),
     "## Exit codes\n",
@@ -128,7 +128,7 @@ function cliPage({ commands, commonFlags, flagUsage, usageOf, settingFlags, erro
     "## Flags of every command\n",
     table(
       ["flag", "meaning"],
-      [...commonFlags, ...settingFlags].map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
+      [...commonFlags, ...settingFlags].filter(({ hidden }) => hidden !== true).map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
     ),
     "## Commands\n",
   ];
@@ -187,7 +187,7 @@ function configurationPage({ settingSources, configFileSource }) {
         ["`DB_PATH`", "the store `sqlite:PATH`, when `CHECKPOINT_DB_PATH` is unset"],
         ["`STATE_BACKEND`", "`sqlite` (with the two above), `memory`, or `redis`"],
         ["`REDIS_URL`", "the store, only beside `STATE_BACKEND=redis`: other programs set this variable too. This build has no Redis engine and says so"],
-        ["`SIDECAR_HOST`, `SIDECAR_PORT`", "`--host`, `--port`"],
+        ["`SIDECAR_HOST`, `SIDECAR_PORT`", "`--host`, `--port`. A `SIDECAR_PORT` of the form `tcp://ADDRESS:PORT` is ignored: Kubernetes sets it beside a service called sidecar"],
       ],
     ),
     "`NO_COLOR` with any value but the empty one switches colour off.\n",

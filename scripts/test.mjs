@@ -15,6 +15,7 @@ const thisNode = `Node ${process.versions.node.split(".")[0]}`;
 const suites = [
   { path: /^test\/stories\/inspector/, suite: "story: Inspector", engine: "sqlite" },
   { path: /^test\/stories\/python/, suite: "story: Python client", engine: "sqlite" },
+  { path: /^test\/stories\/clients/, suite: "story: real clients", engine: "sqlite" },
   { path: /^test\/stories\//, suite: "stories", engine: "sqlite" },
   { path: /^test\/store\/memory/, suite: "store conformance", engine: "memory" },
   { path: /^test\/store\/sqlite\.test/, suite: "store conformance", engine: "sqlite" },
@@ -49,7 +50,7 @@ await tests("tests", thisNode, [process.execPath, vitest, "run", ...["test/stori
 await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
 const node24 = await service("Node 24", "node24.mjs");
 if (node24 !== undefined) await tests("tests on Node 24", "Node 24", [node24, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
-const clients = [await service("Inspector", "inspector.mjs"), await service("Python client", "python-client.mjs")];
+const clients = [await service("Inspector", "inspector.mjs"), await service("Python client", "python-client.mjs"), await service("Clients", "clients.mjs")];
 if (node24 !== undefined && clients.every((path) => path !== undefined)) await tests("stories", thisNode, [process.execPath, vitest, "run", "test/stories"]);
 conclude();
 

@@ -129,7 +129,9 @@ async function history(runId, survivor) {
   heading("What history says");
   const { entries } = await survivor.call("history_log", { key: runId, kind: "workflow", n: 20 });
   expect(entries.filter(({ op }) => op === "checkpoint").length === steps.length, "one record per checkpoint", entries);
-  for (const { revision, op, agent_id: agent } of entries.toReversed()) tell(undefined, `revision ${String(revision).padStart(3)}  ${op.padEnd(11)} ${agent ?? ""}`.trimEnd());
+  // Within one revision what ended stands before what began: a claim lapses, then the next one is taken.
+  const inOrder = entries.toReversed().sort((a, b) => a.revision - b.revision || Number(b.op === "lapse") - Number(a.op === "lapse"));
+  for (const { revision, op, agent_id: agent, writer } of inOrder) tell(undefined, `revision ${String(revision).padStart(3)}  ${op.padEnd(11)} ${agent ?? writer}`);
 }
 
 if (!existsSync(executable)) {

@@ -23,15 +23,30 @@ const laws: Laws = {
     domain: may(waist),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
+    "domain/knowledge": may(domainBasis),
     "domain/leases": may(domainBasis),
+    // What a copy outside the store holds; how files are made is behind its port.
+    "domain/mirror": may([...domainBasis, "domain/knowledge", "domain/research"]),
+    "domain/research": may(domainBasis),
     "domain/sessions": may(domainBasis),
     "domain/state": may(domainBasis),
+    "domain/journal": may([...domainBasis, "domain/workspace"]),
+    // One pack from everything that remembers.
+    "domain/resume": may([...domainBasis, "domain/journal", "domain/knowledge", "domain/research", "domain/workflows", "domain/workspace"]),
+    "domain/workspace": may(domainBasis),
     // A claim is a lease; nothing else in the domain leans on a sibling.
     "domain/workflows": may([...domainBasis, "domain/leases"]),
     tools: may([...waist, "domain/*"], ["zod"]),
-    "surfaces/cli": may([...waist, "domain/*", "tools"], ["zod"]),
+    "surfaces/cli": may([...waist, "domain/*", "tools", "transfer", "transfer/*"], ["zod"]),
+    "surfaces/hooks": may([...waist, "domain/*"]),
     "surfaces/library": may([...waist, "domain/*"]),
     "surfaces/mcp": may([...waist, "domain", "tools"], ["zod", "@modelcontextprotocol/server"]),
+    // Clients' configuration files: beside everything, knows nothing of stores.
+    install: may(["kernel"], ["jsonc-parser", "yaml"]),
+    // What others kept, read and brought in through the domain; only SQLite's driver is lent, to read their files.
+    transfer: may([...waist, "domain", "domain/*", "transfer/*"]),
+    "transfer/originals": may([...waist, "domain/*", "engines/sqlite"], ["yaml"]),
+    "transfer/mirror": may([...waist, "domain", "domain/*"], ["yaml"]),
     // The model of every checker is the memory engine; the campaigns open a store by its URL.
     verify: may([...waist, "domain/*", "engines", "verify/*"]),
     "verify/campaigns": may([...waist, "domain/*", "verify/*"]),

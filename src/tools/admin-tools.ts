@@ -62,7 +62,7 @@ export const sidecarReset = defineTool({
   name: "sidecar_reset",
   title: "Clear the namespace",
   description:
-    "Delete everything in this namespace: keys, runs, leases, sessions. confirm must equal the namespace's name (see sidecar_health), else error and nothing happens. A backup is written first where the engine can; its name is returned. One key: state_delete.",
+    "Delete everything in this namespace. confirm must equal the namespace's name (see sidecar_health), else error and nothing happens. A backup is written first where the engine can; its name is returned. One key: state_delete.",
   toolset: "admin",
   effect: "destructive",
   input: z.strictObject({

@@ -64,3 +64,12 @@ export const tags = z
 /** Output: Unix seconds with fractions. */
 export const time = z.number();
 export const timeOrNull = z.number().nullable();
+
+/** Running text; how long it may be is the domain's rule, which names the field. */
+export const text = z.string();
+/** A question in plain words. */
+export const query = z.string();
+/** Output: ISO 8601 in UTC, where people read it. */
+export const isoTime = z.string();
+/** Output: what went wrong beside what was asked for. */
+export const warning = z.string().optional();

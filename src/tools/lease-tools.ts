@@ -1,8 +1,6 @@
 import * as z from "zod";
-import { workflowKeys } from "../domain/keyspace.ts";
-import { acquireLease, releaseLease, renewLease } from "../domain/leases/leases.ts";
-import { giveBackRun, renewClaim } from "../domain/workflows/workflows.ts";
-import { HoldfastError } from "../kernel/errors.ts";
+import { acquireLease } from "../domain/leases/leases.ts";
+import { releaseHold, renewHold } from "../domain/workflows/holds.ts";
 import { key, label, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, waitSeconds } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 
@@ -25,11 +23,6 @@ export const leaseAcquire = defineTool({
   }),
   positional: ["resource_id"],
   async handle(context, args) {
-    if (workflowKeys.runOfResource(args.resource_id) !== undefined)
-      throw new HoldfastError("invalid_input", "resource_id: names beginning with workflow/ are the claims of runs and cannot be acquired as leases", {
-        hint: "Use workflow_claim.",
-        details: { field: "resource_id" },
-      });
     const result = await acquireLease(context, {
       resource: args.resource_id,
       holder: args.holder_id,
@@ -60,11 +53,7 @@ export const leaseRelease = defineTool({
   output: z.strictObject({ released: z.boolean(), resource_id: z.string() }),
   positional: ["resource_id"],
   async handle(context, args) {
-    const runId = workflowKeys.runOfResource(args.resource_id);
-    const { released } =
-      runId === undefined
-        ? await releaseLease(context, { resource: args.resource_id, holder: args.holder_id, token: args.token })
-        : await giveBackRun(context, { runId, agentId: args.holder_id, token: args.token });
+    const { released } = await releaseHold(context, { resource: args.resource_id, holder: args.holder_id, token: args.token });
     return { released, resource_id: args.resource_id };
   },
 });
@@ -80,12 +69,7 @@ export const leaseRenew = defineTool({
   output: z.strictObject({ renewed: z.boolean(), resource_id: z.string(), expires_at: timeOrNull, token: z.int().nullable(), holder: z.string().nullable() }),
   positional: ["resource_id"],
   async handle(context, args) {
-    const runId = workflowKeys.runOfResource(args.resource_id);
-    const ttlMs = toTtlMs(args.ttl_seconds);
-    const result =
-      runId === undefined
-        ? await renewLease(context, { resource: args.resource_id, holder: args.holder_id, ttlMs, token: args.token })
-        : await renewClaim(context, { runId, agentId: args.holder_id, ttlMs, token: args.token });
+    const result = await renewHold(context, { resource: args.resource_id, holder: args.holder_id, ttlMs: toTtlMs(args.ttl_seconds), token: args.token });
     if (!result.ok) return { renewed: false, resource_id: args.resource_id, expires_at: null, token: null, holder: result.heldBy ?? null };
     return { renewed: true, resource_id: args.resource_id, expires_at: toSeconds(result.expiresAtMs), token: result.token, holder: args.holder_id };
   },

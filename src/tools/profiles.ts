@@ -3,23 +3,28 @@ import { catalog } from "./catalog.ts";
 import type { Tool, Toolset } from "./tool.ts";
 import { toolsets } from "./tool.ts";
 
-export const profiles = ["all", "coding", "coordination", "agentcheckpoint", "sidecar"] as const;
+export const profiles = ["all", "coding", "coordination", "agentcheckpoint", "sidecar", "goldfish", "sage"] as const;
 export type Profile = (typeof profiles)[number];
 
 /** Does the profile hold the tool? Those named after a system hold exactly what that system exposes. */
 const holds: Record<Profile, (tool: Tool) => boolean> = {
   all: () => true,
   agentcheckpoint: ({ toolset }) => toolset === "agentcheckpoint",
-  sidecar: ({ toolset, name }) => toolset !== "agentcheckpoint" && !ownTools.has(name),
+  sidecar: ({ toolset, name }) => sidecarToolsets.has(toolset) && !ownTools.has(name),
+  goldfish: ({ toolset }) => toolset === "journal",
+  sage: ({ toolset }) => toolset === "research" || toolset === "knowledge",
   coding: ({ name }) => codingTools.has(name),
   coordination: ({ name }) => coordinationTools.has(name),
 };
 
+const sidecarToolsets: ReadonlySet<Toolset> = new Set(["state", "workflow", "lease", "session", "history", "admin"]);
 /** Holdfast's own, in none of the systems it replaces. */
 const ownTools = new Set(["state_commit", "workflow_finish"]);
 
 /** One agent that must survive its own crash or a compaction, and leave something for the next one. */
 const codingTools = new Set([
+  "checkpoint",
+  "resume",
   "state_set",
   "state_get",
   "state_list",

@@ -52,6 +52,7 @@ function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, ca
     clock: base.clock,
     writer: base.writer,
     server: base.server,
+    connection: base.connection,
     agent,
     request,
     // Asked for late: surfaces create a signal only for the few calls that wait.

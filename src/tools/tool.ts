@@ -1,4 +1,6 @@
 import type * as z from "zod";
+import type { Mirror } from "../domain/mirror/mirror.ts";
+import type { Surroundings } from "../domain/workspace/workspace.ts";
 import type { Engine } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
 
@@ -11,8 +13,11 @@ import type { Scope } from "../store/transact.ts";
  */
 export type Effect = "read" | "write" | "write-idempotent" | "destructive";
 
-export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "admin"] as const;
+export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "journal", "research", "knowledge", "resume", "admin"] as const;
 export type Toolset = (typeof toolsets)[number];
+
+export const journalFormats = ["plain", "emoji", "json", "dual"] as const;
+export type JournalFormat = (typeof journalFormats)[number];
 
 /** What a handler may say of the server it runs in. */
 export interface ServerFacts {
@@ -21,10 +26,20 @@ export interface ServerFacts {
   /** How long a workflow claim lasts when the caller does not say. */
   readonly claimTtlMs: number;
   readonly engine: Engine;
+  /** The folder callers work in; absent where the server is not on their machine. */
+  readonly surroundings?: Surroundings;
+  /** How the journal answers when the call does not say. */
+  readonly journalFormat?: JournalFormat;
+  /** How long journal entries are kept when the call does not say; for ever when absent. */
+  readonly journalTtlMs?: number;
+  /** Readable copies of checkpoints and notes; only where the store is a local file. */
+  readonly mirror?: Mirror;
 }
 
 export interface ToolContext extends Scope {
   readonly server: ServerFacts;
+  /** One connection of one client, or one command. */
+  readonly connection?: string;
 }
 
 /** How the command line spells a tool, where the rule "first word, rest of the name" reads badly. */
@@ -45,6 +60,8 @@ export interface Tool {
   /** Parameters that the command line takes by position. */
   readonly positional: readonly string[];
   readonly cli?: ToolCommand;
+  /** The answer as texts for a reader, where its JSON would not do. */
+  render?(answer: Record<string, unknown>): readonly string[];
   handle(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
 

@@ -39,12 +39,19 @@ export interface Report {
 
 const violationsShown = 5;
 
-/** For people: one paragraph per guarantee, the verdict last. */
+/** For people: one paragraph per guarantee, the verdict last. A campaign that tests several is told once and referred to from then on. */
 export function renderReport(report: Report): string {
   const lines = [`Engine: ${report.engine}; ${report.durability}`, ""];
+  const toldAt = new Map<string, string>();
   for (const { id, promise, passed, figures, violations } of report.guarantees) {
     lines.push(`${passed ? "pass" : "FAIL"}  ${id.padEnd(3)}  ${promise}`);
     for (const [campaign, counts] of Object.entries(figures)) {
+      const earlier = toldAt.get(campaign);
+      if (earlier !== undefined) {
+        lines.push(`           ${campaign}: as under ${earlier}`);
+        continue;
+      }
+      toldAt.set(campaign, id);
       const told = Object.entries(counts).map(([name, count]) => `${count.toLocaleString("en")} ${name.replaceAll("_", " ")}`);
       lines.push(`           ${campaign}: ${told.join(", ")}`);
     }

@@ -6,7 +6,7 @@ import type { Engine } from "../../src/store/store.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import type { ToolBase, ToolCall, ToolFailure, ToolOutcome } from "../../src/tools/run-tool.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import type { ServerFacts, Tool } from "../../src/tools/tool.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
@@ -27,7 +27,19 @@ export interface TestTools {
 export const startSeconds = 1_800_000_000;
 
 /** Every tool on the memory engine under a manual clock, through the same road as every surface. */
-export function openTools({ engine, clock = manualClock(), writer = "tester" }: { engine?: Engine; clock?: ManualClock; writer?: string } = {}): TestTools {
+export function openTools({
+  engine,
+  clock = manualClock(),
+  writer = "tester",
+  server = {},
+  connection,
+}: {
+  engine?: Engine;
+  clock?: ManualClock;
+  writer?: string;
+  server?: Partial<ServerFacts>;
+  connection?: string;
+} = {}): TestTools {
   const used = engine ?? new MemoryEngine(clock);
   const logged: TestTools["logged"] = [];
   const log: Log = (_level, event, facts = {}) => void logged.push({ event, facts });
@@ -35,7 +47,8 @@ export function openTools({ engine, clock = manualClock(), writer = "tester" }: 
     store: openNamespaceStore(used, "test", clock),
     clock,
     writer,
-    server: { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine: used },
+    server: { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine: used, ...server },
+    connection,
   };
   const outcome = (name: string, args: unknown = {}, call: ToolCall = {}): Promise<ToolOutcome> => runTool(toolNamed(name), args, base, call, log);
   return {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { estimateTokens } from "../../src/kernel/tokens.ts";
 import { instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { profiles, selectTools } from "../../src/tools/profiles.ts";
-import { estimateTokens, listTokenCost, tokenCost } from "../../src/tools/token-cost.ts";
+import { listTokenCost, tokenCost } from "../../src/tools/token-cost.ts";
 import { toolsets } from "../../src/tools/tool.ts";
 
 const namesOf = (selection: Parameters<typeof selectTools>[0]): string[] => selectTools(selection).map(({ name }) => name);
@@ -30,15 +31,25 @@ describe("profiles", () => {
     );
   });
 
+  test("goldfish is exactly that system's one tool", () => {
+    expect(namesOf({ profile: "goldfish" })).toEqual(["checkpoint"]);
+  });
+
+  test("sage is exactly that system's five tools", () => {
+    expect(namesOf({ profile: "sage" })).toEqual(["save_checkpoint", "list_checkpoints", "load_checkpoint", "save_knowledge", "recall_knowledge"]);
+  });
+
   test("coordination can share keys, lock, and hand work over; coding can survive a crash", () => {
     expect(namesOf({ profile: "coordination" })).toEqual(
       expect.arrayContaining(["state_set", "state_commit", "lease_acquire", "lease_renew", "lease_release", "workflow_claim", "workflow_finish"]),
     );
-    expect(namesOf({ profile: "coding" })).toEqual(expect.arrayContaining(["state_set", "state_get", "session_save", "session_restore", "workflow_checkpoint", "workflow_resume"]));
+    expect(namesOf({ profile: "coding" })).toEqual(
+      expect.arrayContaining(["checkpoint", "resume", "state_set", "state_get", "session_save", "session_restore", "workflow_checkpoint", "workflow_resume"]),
+    );
   });
 
   test("every tool a profile names exists", () => {
-    expect(namesOf({ profile: "coding" })).toHaveLength(11);
+    expect(namesOf({ profile: "coding" })).toHaveLength(13);
     expect(namesOf({ profile: "coordination" })).toHaveLength(14);
   });
 
@@ -48,15 +59,22 @@ describe("profiles", () => {
     expect(toolsets.flatMap((toolset) => namesOf({ toolsets: [toolset] })).sort()).toEqual(catalog.map(({ name }) => name).sort());
   });
 
-  test.each(profiles)("read-only leaves only tools of %s that change nothing", (profile) => {
+  test("goldfish read-only is refused: its one tool can write", () => {
+    expect(() => selectTools({ profile: "goldfish", readOnly: true })).toThrow("nothing is left: the profile goldfish and read-only");
+  });
+
+  test.each(profiles.filter((profile) => profile !== "goldfish"))("read-only leaves only tools of %s that change nothing", (profile) => {
     const left = selectTools({ profile, readOnly: true });
     expect(left.length).toBeGreaterThan(0);
     expect(left).toEqual(selectTools({ profile }).filter(({ effect }) => effect === "read"));
   });
 
   test.each([
-    [{ profile: "everything" }, "profile: must be one of all, coding, coordination, agentcheckpoint, sidecar"],
-    [{ toolsets: ["state", "kv"] }, 'tools: "kv" is unknown; must be some of state, agentcheckpoint, workflow, lease, session, history, admin'],
+    [{ profile: "everything" }, "profile: must be one of all, coding, coordination, agentcheckpoint, sidecar, goldfish, sage"],
+    [
+      { toolsets: ["state", "kv"] },
+      'tools: "kv" is unknown; must be some of state, agentcheckpoint, workflow, lease, session, history, journal, research, knowledge, resume, admin',
+    ],
     [{ profile: "agentcheckpoint", toolsets: ["lease"] }, "tools: nothing is left: the profile agentcheckpoint, the toolsets lease have no tool in common"],
   ])("%j is refused: %s", (selection, message) => {
     expect(() => selectTools(selection)).toThrow(message);
@@ -70,13 +88,14 @@ describe("the token budget", () => {
     expect(costOf(profile)).toBeLessThanOrEqual(2_500);
   });
 
-  test("the whole list of all tools as it travels, instructions included, leaves room for the tools to come below 7,500", () => {
-    expect(listTokenCost(catalog, instructionsFor(catalog))).toBeLessThanOrEqual(6_000);
-    expect(costOf("all")).toBeLessThanOrEqual(4_000);
+  test("the whole list of all tools as it travels, instructions included, is at most 7,500 tokens; what a model reads of it far less", () => {
+    expect(listTokenCost(catalog, instructionsFor(catalog))).toBeLessThanOrEqual(7_500);
+    expect(costOf("all")).toBeLessThanOrEqual(5_200);
   });
 
   test("no tool is a glutton", () => {
-    for (const tool of catalog) expect(listTokenCost([tool]), tool.name).toBeLessThanOrEqual(450);
+    // Nearly all of save_checkpoint are parameters and fixed words that callers of the replaced system send.
+    for (const tool of catalog) expect(listTokenCost([tool]), tool.name).toBeLessThanOrEqual(tool.name === "save_checkpoint" ? 515 : 450);
   });
 
   /** Texts of the kinds we measure, counted with the tokenizers o200k_base and that of Claude 2. */

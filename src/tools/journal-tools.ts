@@ -1,0 +1,232 @@
+import * as z from "zod";
+import { listEntries, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
+import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
+import { localDay } from "../domain/journal/local-time.ts";
+import { parseTimeRange } from "../domain/journal/time-range.ts";
+import { readOpenWork } from "../domain/resume/open-work.ts";
+import type { Workspace } from "../domain/workspace/workspace.ts";
+import { locateWorkspace } from "../domain/workspace/workspace.ts";
+import { invalidInput } from "../kernel/errors.ts";
+import { randomHex } from "../kernel/ids.ts";
+import { fitting } from "./answer-size.ts";
+import { toAscii } from "./ascii.ts";
+import { cursor, fromCursor, toCursor } from "./cursor.ts";
+import { pageLimit } from "./fields.ts";
+import { entryAnswer } from "./journal-answer.ts";
+import type { JournalStyle } from "./journal-text.ts";
+import { restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
+import type { JournalFormat, ToolContext } from "./tool.ts";
+import { defineTool, journalFormats } from "./tool.ts";
+
+const limit = { search: 10, timeline: 50, max: 100 } as const;
+const fullEntries = 10;
+const daysMax = 3_650;
+const dayMs = 86_400_000;
+
+const actions = ["save", "restore", "search", "timeline"] as const;
+const jsonObject = z.custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null).meta({ type: "object" });
+const texts = z.array(z.string());
+
+/** A folder or a name; what it means is the domain's to find out. */
+export const workspace = z
+  .string()
+  .refine((text) => text.trim() !== "" && text.length <= 4_096 && text.isWellFormed() && !text.includes("\0"), "must be a folder or a name, 1 to 4096 characters without NUL");
+
+const input = z.strictObject({
+  action: z.enum(actions).optional(),
+  description: z.string().optional(),
+  highlights: texts.optional(),
+  activeFiles: texts.optional(),
+  gitBranch: z.string().optional(),
+  workContext: z.string().optional(),
+  sessionId: z.string().optional(),
+  global: z.boolean().optional(),
+  tags: texts.optional(),
+  ttl_days: z
+    .number()
+    .refine((days) => days > 0 && days <= daysMax, `must be above 0 and at most ${daysMax}`)
+    .optional(),
+  checkpointId: z.string().optional(),
+  depth: z.enum(["minimal", "highlights", "full"]).optional(),
+  mode: z.enum(["latest", "specific", "search"]).optional(),
+  query: z.string().optional(),
+  since: z.string().optional(),
+  limit: pageLimit(limit.max).optional(),
+  range: z.string().optional(),
+  format: z.enum(["compact", "detailed"]).optional(),
+  cursor: cursor.optional(),
+  workspace: workspace.optional(),
+  outputFormat: z.enum(journalFormats).optional(),
+});
+type Arguments = z.output<typeof input>;
+
+/** What an action answers; the envelope around it is the same for all. */
+interface Outcome {
+  readonly text: string;
+  readonly data: Record<string, unknown>;
+  readonly revision: number;
+}
+type Action = (context: ToolContext, args: Arguments, workspace: Workspace, style: JournalStyle) => Promise<Outcome>;
+
+export const checkpoint = defineTool({
+  name: "checkpoint",
+  title: "Work journal",
+  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace. Data for other agents: state_set.`,
+  toolset: "journal",
+  effect: "write",
+  input,
+  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, meta: jsonObject }),
+  positional: ["description"],
+  async handle(context, args) {
+    const operation = args.action ?? actionOf(args);
+    const outputFormat = args.outputFormat ?? context.server.journalFormat ?? "plain";
+    const workspace = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
+    const { nowMs } = await context.store.read({ start: "", end: "" });
+    const { text, data, revision } = await perform[operation](context, args, workspace, { emoji: outputFormat === "emoji", nowMs });
+    return {
+      success: true,
+      operation,
+      formattedOutput: outputFormat === "emoji" ? text : toAscii(text),
+      data,
+      meta: { outputFormat, revision, workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) } },
+    };
+  },
+  render(answer) {
+    const { outputFormat } = answer.meta as { outputFormat: JournalFormat };
+    const text = answer.formattedOutput as string;
+    if (outputFormat === "json") return [JSON.stringify(answer)];
+    return outputFormat === "dual" ? [text, JSON.stringify(answer)] : [text];
+  },
+});
+
+/** What is meant when nobody says: the argument that only one action has. */
+function actionOf({ description, query, range }: Arguments): (typeof actions)[number] {
+  if (description !== undefined) return "save";
+  if (query !== undefined) return "search";
+  return range === undefined ? "restore" : "timeline";
+}
+
+const save: Action = async (context, args, workspace, style) => {
+  if (args.description === undefined) throw invalidInput("description", 'required for action "save"; must be a string');
+  const ttlMs = args.ttl_days === undefined ? context.server.journalTtlMs : Math.ceil(args.ttl_days * dayMs);
+  const entry = {
+    description: args.description,
+    highlights: args.highlights ?? [],
+    activeFiles: args.activeFiles ?? [],
+    tags: args.tags ?? [],
+    gitBranch: args.gitBranch,
+    workContext: args.workContext,
+    sessionId: args.sessionId ?? context.connection ?? `session-${randomHex(12)}`,
+    global: args.global ?? false,
+  };
+  const saved = await saveEntry(context, { ...entry, workspace, ttlMs });
+  return {
+    text: savedText(style, workspace, entry, saved),
+    data: {
+      checkpointId: saved.id,
+      sessionId: saved.sessionId,
+      workspace: workspace.name,
+      gitBranch: saved.gitBranch ?? null,
+      gitCommit: saved.gitCommit ?? null,
+      highlights: entry.highlights.length,
+      activeFiles: entry.activeFiles.length,
+      sessionHighlights: saved.sessionHighlights,
+      global: entry.global,
+      expiresAt: saved.expiresAtMs === undefined ? null : new Date(saved.expiresAtMs).toISOString(),
+    },
+    revision: saved.revision,
+  };
+};
+
+const restore: Action = async (context, args, workspace, style) => {
+  const depth = args.depth ?? "highlights";
+  const { mode, entries, revision } = await entriesToRestore(context, args, workspace, depth === "full" ? fullEntries : 1);
+  const [entry] = entries;
+  const highlights = entry === undefined || depth !== "highlights" ? [] : (await readHighlights(context, entry, workspace)).highlights;
+  const open = await readOpenWork(context, { workspace });
+  return {
+    text: restoredText(style, { workspace, entry, highlights, earlier: depth === "full" ? entries : [], open }),
+    data: {
+      checkpointsLoaded: entries.length,
+      depth,
+      mode,
+      workspace: workspace.name,
+      checkpoints: fitting(entries.map(entryAnswer), (each) => each),
+      highlights,
+      open: {
+        runs: open.runs.map(({ runId, name, lastStep, holder, expiresAtMs }) => ({
+          run_id: runId,
+          name,
+          last_step: lastStep,
+          agent_id: holder,
+          claim_expires_at: (expiresAtMs as number) / 1000,
+        })),
+        leases: open.leases.map(({ resource, holder, expiresAtMs }) => ({ resource_id: resource, holder, expires_at: expiresAtMs / 1000 })),
+      },
+    },
+    revision,
+  };
+};
+
+/** An id is decisive, whatever mode says: some callers fill in the default. */
+async function entriesToRestore(context: ToolContext, args: Arguments, workspace: Workspace, count: number) {
+  const mode = args.checkpointId !== undefined ? "specific" : (args.mode ?? "latest");
+  if (mode === "specific") {
+    if (args.checkpointId === undefined) throw invalidInput("checkpointId", 'required for mode "specific"; must be an id or a part of one');
+    // An id says all by itself; a workspace that was named still filters.
+    const first = await requireEntry(context, args.checkpointId, args.workspace === undefined ? undefined : workspace);
+    return { mode, entries: [first], revision: first.revision };
+  }
+  if (mode === "search") {
+    if (args.query === undefined) throw invalidInput("query", 'required for mode "search"; must be a string');
+    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, fromMs: sinceOf(args, context) });
+    return { mode, entries: hits.map(({ entry }) => entry), revision };
+  }
+  return { mode, ...(await listEntries(context, { workspace, limit: count })) };
+}
+
+const sinceOf = ({ since }: Arguments, { clock }: ToolContext): number | undefined => (since === undefined ? undefined : parseTimeRange("since", since, clock.nowMs()).fromMs);
+
+const search: Action = async (context, args, workspace, style) => {
+  if (args.query === undefined) throw invalidInput("query", 'required for action "search"; must be a string');
+  const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, fromMs: sinceOf(args, context) });
+  const checkpoints = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
+  return {
+    text: searchText(style, workspace, args.query, hits),
+    data: { query: args.query, found: hits.length, workspace: workspace.name, checkpoints: fitting(checkpoints, (each) => each) },
+    revision,
+  };
+};
+
+const timeline: Action = async (context, args, workspace, style) => {
+  const range = args.range ?? "7d";
+  const { fromMs, untilMs } = parseTimeRange("range", range, context.clock.nowMs());
+  const page = await listEntries(context, {
+    workspace,
+    fromMs,
+    untilMs,
+    limit: args.limit ?? limit.timeline,
+    before: args.cursor === undefined ? undefined : fromCursor("timeline", args.cursor),
+  });
+  const format = args.format ?? "compact";
+  const answers = fitting(
+    page.entries.map((entry) => ({ day: localDay(entry.createdAtMs), ...entryAnswer(entry) })),
+    (each) => each,
+  );
+  return {
+    text: timelineText(style, { workspace, range, entries: page.entries, detailed: format === "detailed", more: page.next !== undefined }),
+    data: {
+      range,
+      format,
+      workspace: workspace.name,
+      from: new Date(fromMs).toISOString(),
+      checkpoints: format === "detailed" ? answers : answers.map(({ day, checkpointId, timestamp, description }) => ({ day, checkpointId, timestamp, description })),
+      cursor: page.next === undefined ? null : toCursor("timeline", page.next),
+    },
+    revision: page.revision,
+  };
+};
+
+const perform: Record<(typeof actions)[number], Action> = { save, restore, search, timeline };
+
+export const journalTools = [checkpoint];

@@ -1,0 +1,66 @@
+import * as z from "zod";
+import { readResume } from "../domain/resume/resume.ts";
+import { locateWorkspace } from "../domain/workspace/workspace.ts";
+import { label, revision } from "./fields.ts";
+import { workspace } from "./journal-tools.ts";
+import { defineTool } from "./tool.ts";
+
+const tokens = { default: 1_500, min: 200, max: 20_000 } as const;
+
+export const resume = defineTool({
+  name: "resume",
+  title: "Resume work",
+  description: `After a crash, a compaction or a hand-over, one call: last journal entry and its session's highlights, open runs and leases (yours with agent_id), newest research checkpoint, changes since since_revision, notes about query; within max_tokens (default ${tokens.default}), each line citing its revision.`,
+  toolset: "resume",
+  effect: "read",
+  input: z.strictObject({
+    agent_id: label.optional(),
+    workspace: workspace.optional(),
+    since_revision: revision.optional(),
+    query: z.string().min(1).max(2_000).optional(),
+    skill: z.string().optional(),
+    max_tokens: z.int().min(tokens.min).max(tokens.max).optional(),
+  }),
+  output: z.strictObject({
+    text: z.string(),
+    revision: z.int(),
+    workspace: z.strictObject({ id: z.string(), name: z.string(), hint: z.string().optional() }),
+    items: z.strictObject({ journal: z.int(), highlights: z.int(), runs: z.int(), leases: z.int(), research: z.int(), changes: z.int(), knowledge: z.int() }),
+    omitted: z.int(),
+    tokens: z.int(),
+  }),
+  positional: [],
+  async handle(context, args) {
+    const place = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
+    const pack = await readResume(context, {
+      workspace: place,
+      agent: args.agent_id,
+      sinceRevision: args.since_revision,
+      query: args.query,
+      skill: args.skill,
+      tokensMax: args.max_tokens ?? tokens.default,
+    });
+    const { shown } = pack;
+    const count = (name: string): number => shown[name] ?? 0;
+    return {
+      text: pack.text,
+      revision: pack.revision,
+      workspace: { id: place.id, name: place.name, ...(place.hint === undefined ? {} : { hint: place.hint }) },
+      items: {
+        // One entry, in as many lines as fitted.
+        journal: Math.min(1, count("journal")),
+        highlights: count("highlights"),
+        runs: count("runs"),
+        leases: count("leases"),
+        research: Math.min(1, count("research")),
+        changes: count("changes"),
+        knowledge: count("knowledge"),
+      },
+      omitted: pack.omitted,
+      tokens: pack.tokens,
+    };
+  },
+  render: (answer) => [answer.text as string],
+});
+
+export const resumeTools = [resume];
