@@ -5,12 +5,12 @@
 export const quoteMark = "> ";
 
 /** Everything that some reader may take for the end of a line. */
-const lineBreak = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/u;
+const lineBreak = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/u;
 
 export const quoted = (text: string): string =>
   text
     .split(lineBreak)
-    .map((line) => `${quoteMark}${line}`.trimEnd())
+    .map((line) => `${quoteMark}${visible(line)}`.trimEnd())
     .join("\n");
 
 /** A short stored text inside a line of ours: in quotation marks, which it cannot leave, and never a second line. */

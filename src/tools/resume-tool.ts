@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readResume } from "../domain/resume/resume.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
-import { label, revision } from "./fields.ts";
+import { label } from "./fields.ts";
 import { workspace } from "./journal-tools.ts";
 import { defineTool } from "./tool.ts";
 
@@ -16,7 +16,7 @@ export const resume = defineTool({
   input: z.strictObject({
     agent_id: label.optional(),
     workspace: workspace.optional(),
-    since_revision: revision.optional(),
+    since_revision: z.int().min(0).optional(),
     query: z.string().min(1).max(2_000).optional(),
     skill: z.string().optional(),
     max_tokens: z.int().min(tokens.min).max(tokens.max).optional(),

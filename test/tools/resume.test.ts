@@ -177,7 +177,7 @@ describe("resume", () => {
   test.each([
     [{ max_tokens: 199 }, "max_tokens"],
     [{ max_tokens: 20_001 }, "max_tokens"],
-    [{ since_revision: 0 }, "since_revision"],
+    [{ since_revision: -1 }, "since_revision"],
     [{ agent_id: "" }, "agent_id"],
     [{ query: "" }, "query"],
   ])("%j is refused, naming %s", async (args, field) => {

@@ -71,12 +71,16 @@ function isoTime(text: string): number | undefined {
   if (found === null) return undefined;
   const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
   const ms = Math.floor(Number(`0.${found[7] ?? 0}`) * 1_000);
+  // Below 100 the calendar functions mean 19xx; nothing here is older than the clock anyway.
+  if (year < 1970) return undefined;
   const utc = new Date(Date.UTC(year, month - 1, day, hour, minute, second, ms));
   if (utc.getUTCMonth() !== month - 1 || utc.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return undefined;
   const zone = found[8];
   if (zone === undefined) return new Date(year, month - 1, day, hour, minute, second, ms).getTime();
   if (zone.toUpperCase() === "Z") return utc.getTime();
-  const offsetMinutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  const [zoneHours, zoneMinutes] = [Number(zone.slice(1, 3)), Number(zone.slice(-2))];
+  if (zoneHours > 14 || zoneMinutes > 59) return undefined;
+  const offsetMinutes = zoneHours * 60 + zoneMinutes;
   return utc.getTime() - (zone.startsWith("-") ? -1 : 1) * offsetMinutes * 60_000;
 }
 

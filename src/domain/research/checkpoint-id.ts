@@ -11,13 +11,13 @@ export const checkpointId = (savedAtMs: number, thesis: string, nth: number): st
 export function slugOf(text: string): string {
   const dashed = text
     .toLowerCase()
-    // Composed, so that a file system that composes names gives the same name back.
-    .normalize("NFC")
     // Invisible characters inside words (joiners, direction marks) separate nothing.
     .replaceAll(/\p{Cf}/gu, "")
+    // Composed, so that a file system that composes names gives the same name back; after them, because one may stand between a letter and its accent.
+    .normalize("NFC")
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, "-")
     .replaceAll(/^[-\p{M}]+|-+$/gu, "");
-  return cut(dashed) || "untitled";
+  return cut(dashed).normalize("NFC") || "untitled";
 }
 
 /** At a word's end where one is near, else at a character's. */
