@@ -64,8 +64,6 @@ export interface EntryHit {
 const readAtOnce = 50;
 /** Terms that stand for the beginning of a word; they say nothing to a reader. */
 const beginningMark = "*";
-/** Lower than for recalled knowledge: whoever asks the journal looks through the answers, and a weak one is better than none. */
-const coverageMin = 0.08;
 
 export async function searchEntries(
   { store }: Reader,
@@ -75,7 +73,6 @@ export async function searchEntries(
   const found = await findText(store, {
     areas: placesOf(workspace).map(journalKeys.area),
     question: query,
-    coverageMin,
     // Age is known only after reading: with a limit in time all candidates are looked at.
     limit: fromMs === undefined ? limit : limits.searchCandidatesMax,
   });
