@@ -1,5 +1,4 @@
-import { statSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
@@ -29,6 +28,7 @@ import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
 import type { DriverName, SqliteDriver } from "./driver.ts";
 import { loadSqliteDriver, requireSafe } from "./driver.ts";
+import { healthOf, readSettings } from "./engine-health.ts";
 import { logId } from "./log-id.ts";
 import { NamespaceClock } from "./namespace-clock.ts";
 import { ensureNamespace, readNamespace } from "./namespace-row.ts";
@@ -44,8 +44,6 @@ import type { Standing } from "./store-place.ts";
 import { lostCommitError, lostError, StorePlace } from "./store-place.ts";
 import { searchText } from "./text-index.ts";
 
-/** How far the store's clock may be ahead of the host's before health says so. */
-const clockAheadMaxMs = 5_000;
 /** How old the last look at the store's names may be when something is read; what is written is looked after each time. */
 const lookEveryMs = 100;
 const openAttemptsMax = 3;
@@ -209,44 +207,8 @@ class SqliteEngine implements Engine {
   async health(namespace: string): Promise<EngineHealth> {
     // Whoever asks for it wants to know of now.
     this.#lookedMs = Number.NEGATIVE_INFINITY;
-    const { space, facts } = await this.#reading((connection) => {
-      const space = readNamespace(connection, namespace);
-      const pragma = (name: string): number | string => readPragma(connection.database, name);
-      return {
-        space,
-        facts: {
-          journal_mode: pragma("journal_mode"),
-          synchronous: pragma("synchronous") === 2 ? "FULL" : String(pragma("synchronous")),
-          schema_version: pragma("user_version"),
-          free_bytes_inside: Number(pragma("freelist_count")) * Number(pragma("page_size")),
-        },
-      };
-    });
-    const file = statSync(this.#path, { throwIfNoEntry: false });
-    const warnings: string[] = [];
-    const aheadMs = this.#clock.aheadMs(namespace, space);
-    if (aheadMs > clockAheadMaxMs)
-      warnings.push(
-        `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
-      );
-    if (file !== undefined && process.platform !== "win32" && (file.mode & 0o077) !== 0)
-      warnings.push("Other users of this machine may open the store's file; set its mode to 0600.");
-    return {
-      engine: "sqlite",
-      durability: "an acknowledged write is on disk (fsync) before it is answered: it survives the end of any process and a loss of power",
-      facts: {
-        driver: this.#driver.name,
-        sqlite_version: this.#driver.sqliteVersion,
-        ...facts,
-        file: basename(this.#path),
-        file_bytes: file?.size ?? 0,
-        wal_bytes: statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
-        revision: space.revision,
-        compacted_revision: space.compacted,
-        tombstones: space.tombstones,
-      },
-      warnings,
-    };
+    const { space, settings } = await this.#reading((connection) => ({ space: readNamespace(connection, namespace), settings: readSettings(connection) }));
+    return healthOf(this.#driver, this.#path, space, settings, this.#clock.aheadMs(namespace, space));
   }
 
   backup(label: string): Promise<string> {
