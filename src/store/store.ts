@@ -278,7 +278,13 @@ export interface EngineHealth {
   /** Engine-specific facts: versions, settings read back, sizes. Plain JSON. */
   readonly facts: Readonly<Record<string, Json>>;
   /** What a person should change, if anything. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly EngineWarning[];
+}
+
+export interface EngineWarning {
+  /** What it is about, for whoever looks into one of these more closely. */
+  readonly about: "clock" | "durability" | "file mode";
+  readonly says: string;
 }
 
 /**

@@ -55,7 +55,13 @@ async function storeFacts({ store, server }: ToolContext) {
     server.engine.health(store.namespace),
   ]);
   const { engine: name, durability, facts, warnings } = health;
-  return { key_count: keys, workflow_count: runs, lease_count: leases, revision: snapshot.revision, engine: { name, durability, warnings, ...facts } };
+  return {
+    key_count: keys,
+    workflow_count: runs,
+    lease_count: leases,
+    revision: snapshot.revision,
+    engine: { name, durability, warnings: warnings.map(({ says }) => says), ...facts },
+  };
 }
 
 export const sidecarReset = defineTool({

@@ -61,7 +61,7 @@ test("a file that others may read is used, and health says so", async () => {
   const path = join(await temporaryFolder(), "store.db");
   await openAnd({ path }, async (engine) => expect((await engine.health("test")).warnings).toEqual([]));
   await chmod(path, 0o644);
-  await openAnd({ path }, async (engine) => expect((await engine.health("test")).warnings).toEqual([expect.stringContaining("0600")]));
+  await openAnd({ path }, async (engine) => expect((await engine.health("test")).warnings).toEqual([{ about: "file mode", says: expect.stringContaining("0600") }]));
 });
 
 test("every commit is synced: FULL is read back from SQLite, and anything less is refused", async () => {

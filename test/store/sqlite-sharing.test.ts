@@ -148,7 +148,7 @@ test("a host clock that is set back brings nothing expired to life, and health s
   // What the file remembers holds for every later process too.
   await using engine = await openSqliteEngine({ path, clock });
   expect(await keys(engine)).toEqual(["long"]);
-  expect((await engine.health("shared")).warnings).toEqual([expect.stringContaining("60 s ahead")]);
+  expect((await engine.health("shared")).warnings).toEqual([{ about: "clock", says: expect.stringContaining("60 s ahead") }]);
   clock.set(startMs + 56_000);
   expect((await engine.health("shared")).warnings).toEqual([]);
 });

@@ -321,7 +321,7 @@ export class MemoryEngine implements Engine {
       engine: "memory",
       durability: "none: everything is lost when the process ends",
       facts: { revision: space.revision, compacted_revision: space.compacted, log_rows: space.log.length },
-      warnings: ["The memory engine keeps nothing; use a sqlite: store for work that matters."],
+      warnings: [{ about: "durability", says: "The memory engine keeps nothing; use a sqlite: store for work that matters." }],
     };
   }
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import type { EngineHealth } from "../../store/store.ts";
+import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqliteDriver } from "./driver.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
@@ -22,13 +22,14 @@ export function readSettings({ database }: Connection) {
 
 export function healthOf(driver: SqliteDriver, path: string, space: NamespaceRow, settings: ReturnType<typeof readSettings>, aheadMs: number): EngineHealth {
   const file = statSync(path, { throwIfNoEntry: false });
-  const warnings: string[] = [];
+  const warnings: EngineWarning[] = [];
   if (aheadMs > clockAheadMaxMs)
-    warnings.push(
-      `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
-    );
+    warnings.push({
+      about: "clock",
+      says: `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
+    });
   if (file !== undefined && process.platform !== "win32" && (file.mode & 0o077) !== 0)
-    warnings.push("Other users of this machine may open the store's file; set its mode to 0600.");
+    warnings.push({ about: "file mode", says: "Other users of this machine may open the store's file; set its mode to 0600." });
   return {
     engine: "sqlite",
     durability: "an acknowledged write is on disk (fsync) before it is answered: it survives the end of any process and a loss of power",

@@ -74,20 +74,12 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
 
 function engineFindings({ engine, durability, facts, warnings }: EngineHealth): Finding[] {
   const version = facts.sqlite_version === undefined ? "" : `, SQLite ${String(facts.sqlite_version)} through ${String(facts.driver)}`;
-  return [
-    { check: "engine", status: "ok", says: `${engine}${version}` },
-    durabilityFinding(engine, durability, facts),
-    clockFinding(warnings),
-    // One warning for one cause: the memory engine's is told as durability, the clock's and the file modes' have findings of their own.
-    ...(engine === "memory" ? [] : warnings.filter((text) => !isClockWarning(text) && !isModeWarning(text)).map((says): Finding => ({ check: "engine", status: "warn", says }))),
-  ];
+  return [{ check: "engine", status: "ok", says: `${engine}${version}` }, durabilityFinding(engine, durability, facts), clockFinding(warnings)];
 }
 
-const isClockWarning = (text: string): boolean => /clock is \d+ s ahead/.test(text);
-const isModeWarning = (text: string): boolean => text.startsWith("Other users of this machine");
-
-function clockFinding(warnings: readonly string[]): Finding {
-  const ahead = warnings.find(isClockWarning);
+/** The engine's other warnings, durability and the file's mode, have findings of their own: one warning for one cause. */
+function clockFinding(warnings: EngineHealth["warnings"]): Finding {
+  const ahead = warnings.find(({ about }) => about === "clock")?.says;
   if (ahead === undefined) return { check: "clock", status: "ok", says: "the store's clock and this machine's agree" };
   return {
     check: "clock",
