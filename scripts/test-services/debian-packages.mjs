@@ -41,8 +41,9 @@ export function unpackPackages(folder, packages, programs) {
 
 function fillAndPlace(draft, folder, packages, programs) {
   // Lists that are missing or outdated are the usual reason of a failed download; without root they cannot be renewed.
-  const failure = download(draft, packages) && (run("apt-get", ["update", "--quiet"]), download(draft, packages));
-  if (failure) return failure;
+  let failure = download(draft, packages);
+  if (failure !== undefined && run("apt-get", ["update", "--quiet"]).status === 0) failure = download(draft, packages);
+  if (failure !== undefined) return failure;
   const missing = Object.values(programs).find((path) => !existsSync(join(draft, path)));
   if (missing !== undefined) return `the packages ${packages.join(", ")} do not have ${missing}`;
   const lacking = addLibraries(draft, packages, Object.values(programs));
@@ -81,7 +82,11 @@ function addLibraries(draft, packages, paths) {
 }
 
 function lackingLibraries(draft, paths) {
-  const { stdout } = run("ldd", paths.map((path) => join(draft, path)), { env: { ...process.env, LD_LIBRARY_PATH: libraryFolders.map((inner) => join(draft, inner)).join(":") } });
+  const { stdout } = run(
+    "ldd",
+    paths.map((path) => join(draft, path)),
+    { env: { ...process.env, LD_LIBRARY_PATH: libraryFolders.map((inner) => join(draft, inner)).join(":") } },
+  );
   return [...new Set([...(stdout ?? "").matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]))].join(", ");
 }
 
@@ -91,7 +96,7 @@ function libraryDependencies(name) {
   return [...(stdout ?? "").matchAll(/^ [ |](?:Pre)?Depends: (lib\S+)$/gm)].map((match) => match[1]);
 }
 
-const isInstalled = (name) => /installed$/.test(run("dpkg-query", ["-W", "-f", "${db:Status-Status}", name]).stdout ?? "");
+const isInstalled = (name) => /^Status: .* installed$/m.test(run("dpkg-query", ["--status", name]).stdout ?? "");
 
 const libraryFolders = ["x86_64", "aarch64"].map((machine) => `usr/lib/${machine}-linux-gnu`).concat("usr/lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu");
 

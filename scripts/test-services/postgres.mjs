@@ -10,7 +10,9 @@ const programs = ["postgres", "initdb", "pg_basebackup", "pgbench", "psql"];
 
 /** The folder of the programs and the server's version. Root must start them as somebody else: see `serverUser`. */
 export function requirePostgres() {
-  const found = find([...realFolders(pathFolders()), ...distributionFolders("/usr/lib/postgresql"), ...distributionFolders("/opt/homebrew/opt")]) ?? find([join(cachedFolder("postgres"), "bin")]);
+  const found =
+    find([...realFolders(pathFolders()), ...distributionFolders("/usr/lib/postgresql"), ...distributionFolders("/opt/homebrew/opt")]) ??
+    find([join(cachedFolder("postgres"), "bin")]);
   if (found !== undefined) return found;
   const failure = fetchPostgres();
   const fetched = find([join(cachedFolder("postgres"), "bin")]);

@@ -50,6 +50,18 @@ const baseStep = 1_000_000_000;
 /** Where a namespace goes on when its history went back to `kept`; `seen` is the highest revision anybody here remembers. */
 export const baseAbove = (kept: Revision, seen: Revision): Revision => (Math.floor((Math.max(kept, seen) + lostRevisionsMax) / baseStep) + 1) * baseStep;
 
+/** The revision up to which a policy of keeping so many revisions lets go. Gaps count for nothing: a history that leapt is not older for it. */
+export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision" | "gaps">, revisions: number): Revision {
+  let end = revision;
+  let rest = revisions;
+  for (const [kept, base] of gaps.toReversed()) {
+    if (rest <= end - base) break;
+    rest -= end - base;
+    end = kept;
+  }
+  return end - rest;
+}
+
 /** How many gaps are remembered; a watcher that comes back from before the oldest of them finds its past compacted anyway. */
 export const gapsMax = 64;
 
@@ -79,18 +91,18 @@ export function requireFilling(seal: Seal | undefined): void {
 const bytesOf = (record: StoredRecord): number =>
   (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) + 256;
 
-/** Cuts records to one page of a dump, at a whole revision where they are log rows. The first record (or revision) always fits. */
-export function pageOf<R extends StoredRecord>(records: readonly R[]): { readonly records: readonly R[]; readonly done: boolean } {
+/** Cuts records to one page of a dump, at a whole revision where they are log rows. The first record (or revision) always fits. Asks for one record more than it takes, no further. */
+export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly records: readonly R[]; readonly done: boolean } {
+  const page: R[] = [];
   let bytes = 0;
-  let end = 0;
-  for (const [i, record] of records.entries()) {
-    const previous = records[i - 1];
+  for (const record of records) {
+    const previous = page.at(-1);
     const isWhole = record.kind !== "log" || previous?.kind !== "log" || previous.revision !== record.revision;
-    if (isWhole && i > 0 && (i >= limits.dumpRecordsMax || bytes > limits.commitBytesMax)) break;
+    if (isWhole && (page.length >= limits.dumpRecordsMax || (page.length > 0 && bytes > limits.commitBytesMax))) return { records: page, done: false };
     bytes += bytesOf(record);
-    end = i + 1;
+    page.push(record);
   }
-  return { records: records.slice(0, end), done: end === records.length };
+  return { records: page, done: true };
 }
 
 /** Sweeping and compacting leave a namespace alone that must stay as it is. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Json } from "../../kernel/json.ts";
-import { essentialTerms, futureRevisionError, holds, nextVersion, requireKept, requireUnsealed, restsFrom, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { essentialTerms, futureRevisionError, holds, letGoThrough, nextVersion, requireKept, requireUnsealed, restsFrom, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
 import type {
@@ -247,6 +247,7 @@ export class MemoryEngine implements Engine {
     const nowMs = this.#now(space);
     if (restsFrom(space.seal, "compact", nowMs)) return { removed: 0, more: false };
     const horizonMs = nowMs - policy.ageMs;
+    const horizon = letGoThrough(space, policy.revisions);
     // A window of whole revisions that the policy lets go, at most about `limit` rows.
     let target = space.compacted;
     let targetAtMs = space.compactedAtMs;
@@ -254,7 +255,7 @@ export class MemoryEngine implements Engine {
     for (const row of space.log) {
       if (row.revision <= space.compacted) continue;
       if (row.revision > target) {
-        if (seen >= limit || (row.atMs >= horizonMs && row.revision > space.revision - policy.revisions)) break;
+        if (seen >= limit || (row.atMs >= horizonMs && row.revision > horizon)) break;
         target = row.revision;
         targetAtMs = row.atMs;
       }

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import { holds } from "../../store/engine-rules.ts";
+import { holds, nextVersion } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { isLive } from "../../store/ranges.ts";
 import type { Check, CommitResult, Committed, FailedCheck, HistoryRecord, IndexedText, PreparedCommit, PreparedWrite, StoredRequest, WriteOutcome } from "../../store/store.ts";
@@ -162,7 +162,7 @@ export class Batch {
       this.#end(write.key, slot, opCode.delete, atMs, commit.writer, commit.agent, write.record);
       return { version: slot.version, existed: true };
     }
-    const version = (existed ? slot.version : this.#tombstone(write.key, slot) || this.#space.versionFloor) + 1;
+    const version = nextVersion(existed ? slot.version : this.#tombstone(write.key, slot) || undefined, this.#space);
     const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
     if (!existed) slot.createdAtMs = atMs;
     slot.present = true;

@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/**
+ * A loopback port that nobody listens on. Below the range from which systems take the ports of outgoing connections: a server that is
+ * killed must find its port free when it returns, and a client that keeps trying a dead port must not end up connected to itself.
+ */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = 12_000 + Math.floor(Math.random() * 20_000);
+    if (await canListen(port)) return port;
+  }
+  throw new Error("No free loopback port was found between 12000 and 32000.");
+}
+
+async function canListen(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen({ port, host: "127.0.0.1", exclusive: true });
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, "close");
+  return true;
+}
+
+/** Between the look and the start somebody else may take the port: try another. */
+export async function onFreePort<Server>(start: (port: number) => Promise<Server>): Promise<Server> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      if (attempt === 5 || !(error instanceof Error) || !/address already in use/i.test(error.message)) throw error;
+    }
+  }
+}
