@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cachedFolder, folderWith, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
 
-const versionMin = [6, 2];
+const versionMin = [7, 0];
 const families = ["redis", "valkey"];
 const parts = ["server", "cli", "benchmark"];
 

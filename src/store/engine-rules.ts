@@ -32,10 +32,16 @@ export const compactedError = (asked: Revision, compacted: Revision): HoldfastEr
     details: { asked, compacted },
   });
 
+const gapAround = (revision: Revision, gaps: NamespaceFacts["gaps"]): NamespaceFacts["gaps"][number] | undefined =>
+  gaps.find(([kept, base]) => revision > kept && revision < base);
+
+/** Where a reader stands who has looked at everything up to this revision: never inside a gap, from where nobody may go on. */
+export const beyondGap = (revision: Revision, gaps: NamespaceFacts["gaps"]): Revision => gapAround(revision, gaps)?.[1] ?? revision;
+
 /** The past after this revision must be whole: neither compacted away nor lost when history went back. */
 export function requireKept(after: Revision, { compacted, gaps }: Pick<NamespaceFacts, "compacted" | "gaps">): void {
   if (after < compacted) throw compactedError(after, compacted);
-  const lost = gaps.find(([kept, base]) => after > kept && after < base);
+  const lost = gapAround(after, gaps);
   if (lost !== undefined)
     throw new HoldfastError("compacted", `Revision ${after} is not part of this history any more: the store went back to revision ${lost[0]} and continued above ${lost[1]}.`, {
       hint: "Read the current state and continue from its revision.",

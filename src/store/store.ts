@@ -278,7 +278,7 @@ export interface Compacted {
  */
 export interface NamespaceFacts {
   readonly revision: Revision;
-  /** The time of the last commit; the namespace's clock never shows less. */
+  /** The time of the last commit (reading does not move it); the namespace's clock never shows less. */
   readonly clockMs: number;
   readonly compacted: Revision;
   /** The time of the compacted revision. */
@@ -337,6 +337,7 @@ export interface StoredKey {
   readonly version: number;
   /** In the namespace, live or expired and not yet swept; `false`: only its last version is remembered. */
   readonly present: boolean;
+  /** Its terms in any order. */
   readonly index?: IndexedText;
 }
 
@@ -417,6 +418,8 @@ export interface Engine extends AsyncDisposable {
   load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void>;
   /** Sets the seal, or takes it away. Durable; holds for every process at once. */
   seal(namespace: string, seal: Seal | undefined): Promise<void>;
+  /** Takes a namespace that is sealed as `filling` back to one that was never used, the seal last. Broken off, it is still sealed and can be cleared again. */
+  clear(namespace: string): Promise<void>;
 }
 
 /** The writer of what the store does by itself. */

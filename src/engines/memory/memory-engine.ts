@@ -1,7 +1,18 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Json } from "../../kernel/json.ts";
-import { essentialTerms, futureRevisionError, holds, letGoThrough, nextVersion, requireKept, requireUnsealed, restsFrom, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import {
+  essentialTerms,
+  futureRevisionError,
+  holds,
+  letGoThrough,
+  nextVersion,
+  requireKept,
+  requireUnsealed,
+  restsFrom,
+  rowsToFetch,
+  wholeRevisions,
+} from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
 import type {
@@ -30,7 +41,7 @@ import type {
   WriteOutcome,
 } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
-import { dumpNamespace, loadRecords } from "./moving.ts";
+import { clearNamespace, dumpNamespace, loadRecords } from "./moving.ts";
 import type { Request, Row } from "./namespace.ts";
 import { lowerBound, Namespace } from "./namespace.ts";
 
@@ -146,7 +157,10 @@ export class MemoryEngine implements Engine {
       space.entries.set(write.key, row);
       return { version, existed: live !== undefined, expiresAtMs };
     });
-    if (seq > 0) space.revision = revision;
+    if (seq > 0) {
+      space.revision = revision;
+      space.clockMs = atMs;
+    }
     const outcome = { ok: true, revision: space.revision, atMs, writes, replayed: false, note: request?.note } as const;
     if (request !== undefined) space.requests.set(request.key, { fingerprint: request.fingerprint, outcome, keptUntilMs: atMs + limits.requestKeptMs });
     return outcome;
@@ -234,6 +248,7 @@ export class MemoryEngine implements Engine {
       .slice(0, Math.min(limit, limits.commitRowsMax));
     if (expired.length === 0) return 0;
     space.revision += 1;
+    space.clockMs = nowMs;
     expired.forEach((row, seq) => {
       space.log.push({ ...expiryOf(row), revision: space.revision, seq, atMs: nowMs });
       this.#remove(space, row, space.revision, seq);
@@ -299,7 +314,7 @@ export class MemoryEngine implements Engine {
     return {
       engine: "memory",
       durability: "none: everything is lost when the process ends",
-      facts: { revision: space.revision, compacted_revision: space.compacted, log_rows: space.log.length },
+      facts: { revision: space.revision, compacted_revision: space.compacted, log_rows: space.log.length, base: space.base, gaps: space.gaps },
       warnings: [{ about: "durability", says: "The memory engine keeps nothing; use a sqlite: store for work that matters." }],
     };
   }
@@ -320,6 +335,10 @@ export class MemoryEngine implements Engine {
     const space = this.#space(namespace);
     space.seal = seal;
     for (const ring of [...space.bells]) ring();
+  }
+
+  async clear(namespace: string): Promise<void> {
+    clearNamespace(this.#space(namespace));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -344,8 +363,8 @@ export class MemoryEngine implements Engine {
 
   /** Never goes back, not even when nothing was committed in between: what a reader saw expire stays expired. */
   #now(space: Namespace): number {
-    space.clockMs = Math.max(this.#clock.nowMs(), space.clockMs);
-    return space.clockMs;
+    space.shownMs = Math.max(this.#clock.nowMs(), space.clockMs, space.shownMs);
+    return space.shownMs;
   }
 }
 

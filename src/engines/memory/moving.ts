@@ -2,8 +2,8 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { DumpPage, DumpQuery, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
-import type { Namespace, Row } from "./namespace.ts";
-import { lowerBound } from "./namespace.ts";
+import type { Row } from "./namespace.ts";
+import { lowerBound, Namespace } from "./namespace.ts";
 
 /** What moving asks of the specification: everything a namespace is made of, and becoming equal to another. */
 export function dumpNamespace(space: Namespace, query: DumpQuery): DumpPage {
@@ -57,6 +57,14 @@ export function loadRecords(space: Namespace, records: readonly StoredRecord[], 
   }
 }
 
+export function clearNamespace(space: Namespace): void {
+  requireFilling(space.seal);
+  const { revision, compacted, compactedAtMs, clockMs, shownMs, versionFloor, base, gaps, seal, log } = new Namespace();
+  Object.assign(space, { revision, compacted, compactedAtMs, clockMs, shownMs, versionFloor, base, gaps, seal, log });
+  space.keys.length = 0;
+  for (const records of [space.entries, space.tombstones, space.requests]) records.clear();
+}
+
 function loadRow(space: Namespace, { kind: _kind, ...stored }: StoredLogRow): void {
   const newest = space.log.at(-1);
   if (newest !== undefined && (newest.revision > stored.revision || (newest.revision === stored.revision && newest.seq >= stored.seq))) {
@@ -82,8 +90,8 @@ function loadRow(space: Namespace, { kind: _kind, ...stored }: StoredLogRow): vo
 function loadKey(space: Namespace, { key, revision, seq, version, present, index }: StoredKey): void {
   const row = space.entries.get(key);
   if (!present) {
-    // A key that came back since is told by its log row.
-    if (row === undefined) space.tombstones.set(key, { version, revision, seq });
+    // What the log told of the key is never less right: a page of the walk may be of later, and then the log brings it too.
+    if (row === undefined && !space.tombstones.has(key)) space.tombstones.set(key, { version, revision, seq });
     return;
   }
   // A page of the walk may be older than the log that was loaded since: then a later page brings the text.

@@ -19,7 +19,10 @@ export class Namespace {
   compacted: Revision = 0;
   /** The time of the compacted revision: its own rows may be gone, and what had expired by then must stay answerable. */
   compactedAtMs = 0;
+  /** The time of the last commit. */
   clockMs = 0;
+  /** The latest time anybody was answered with. */
+  shownMs = 0;
   /** New keys start above this: the highest version among forgotten deleted keys. */
   versionFloor = 0;
   /** See `NamespaceFacts`: only other than 0 and empty where history went back. */

@@ -26,8 +26,7 @@ const noGaps: NamespaceFacts["gaps"] = [];
 
 export function readNamespace(connection: Connection, name: string): NamespaceRow {
   const row = connection.arrayStatement(select).get(name) as SelectedRow | undefined;
-  if (row === undefined)
-    return { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: noGaps, seal: undefined };
+  if (row === undefined) return { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: noGaps, seal: undefined };
   const [id, compacted, compactedAtMs, versionFloor, tombstones, clock, base, gaps, seal, place, at] = row;
   return {
     id,

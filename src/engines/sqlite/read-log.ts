@@ -1,4 +1,4 @@
-import { requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { beyondGap, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
@@ -57,7 +57,7 @@ function scanSpan(connection: Connection, space: NamespaceRow, { reverse }: LogQ
   if (found === undefined) return undefined;
   const nearest = revisionAt(found.place);
   const from = reverse ? Math.max(after + 1, nearest - revisionsPerCall + 1) : nearest;
-  const to = reverse ? nearest : Math.min(last, nearest + revisionsPerCall - 1);
+  const to = reverse ? nearest : Math.min(last, beyondGap(nearest + revisionsPerCall - 1, space.gaps));
   return { from, to, isWhole: reverse ? from === after + 1 : to === last };
 }
 

@@ -57,7 +57,7 @@ export function startPostgres({ settings = {} }: PostgresOptions = {}): Promise<
 }
 
 /** A copy of `primary` that follows it by streaming. */
-export async function startReplica(primary: PostgresServer, { settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startReplica(primary: Pick<PostgresServer, "superuserUrl">, { settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
   const programs = await requirePostgresPrograms();
   return onFreePort(async (port) => {
     const folder = await serverFolder();

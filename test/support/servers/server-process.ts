@@ -70,6 +70,7 @@ export class ServerProcess implements AsyncDisposable {
   async kill9(): Promise<void> {
     if (this.#child === undefined) return;
     const { pid } = this;
+    this.#child.ref();
     // Frozen first: it cannot start another child between the listing and the kill.
     this.#child.kill("SIGSTOP");
     const children = await childrenOf(pid);
@@ -136,9 +137,10 @@ export class ServerProcess implements AsyncDisposable {
   async #end(by: NodeJS.Signals): Promise<void> {
     if (this.#child === undefined) return;
     const { pid } = this;
+    this.#child.ref();
     signal(pid, "SIGCONT");
     signal(pid, by);
-    const inTime = await Promise.race([this.#gone.then(() => true), delay(stopMsMax, false, { ref: false })]);
+    const inTime = await Promise.race([this.#gone.then(() => true), delay(stopMsMax, false)]);
     if (!inTime) await this.kill9();
   }
 }
