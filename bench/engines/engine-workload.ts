@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { acquireLease, releaseLease } from "../../src/domain/leases/leases.ts";
 import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -20,6 +21,8 @@ export interface EngineWorkload extends AsyncDisposable {
 }
 
 export async function openEngineWorkload(url: string): Promise<EngineWorkload> {
+  // A watcher that waits keeps no process alive by itself.
+  const alive = setInterval(() => {}, 1_000);
   const engine = await openEngine(url);
   const other = await openEngine(url);
   const stores = Array.from({ length: 64 }, (_, i) => openNamespaceStore(engine, `bench-${i}`, systemClock));
@@ -43,6 +46,7 @@ export async function openEngineWorkload(url: string): Promise<EngineWorkload> {
     handOverTimes: (count) => handOverTimes(store, elsewhere, count),
     watchTimes: (count) => watchTimes(store, elsewhere, count),
     async [Symbol.asyncDispose]() {
+      clearInterval(alive);
       await engine[Symbol.asyncDispose]();
       await other[Symbol.asyncDispose]();
     },
@@ -67,7 +71,7 @@ async function handOverTimes(store: Store, elsewhere: Store, count: number): Pro
   for (let turn = 0; turn < count; turn += 1) {
     const next = acquireLease(scopes[(turn + 1) % 2] as Scope, { ...lease, holder: `holder ${(turn + 1) % 2}`, waitMs: 20_000 });
     // Long enough for the other to stand in line and watch.
-    await systemClock.sleep(25);
+    await setTimeout(25);
     if (!held.ok) throw new Error("The lease was not given.");
     const releasedMs = performance.now();
     await releaseLease(scopes[turn % 2] as Scope, { resource: lease.resource, holder: `holder ${turn % 2}`, token: held.token });
@@ -85,7 +89,7 @@ async function watchTimes(store: Store, elsewhere: Store, count: number): Promis
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {
     const seen = changes.next();
-    await systemClock.sleep(10);
+    await setTimeout(10);
     const startedMs = performance.now();
     await Promise.all([store.commit({ writes: [{ op: "put", key, value: n }], writer: "bench" }), seen]);
     times.push(performance.now() - startedMs);

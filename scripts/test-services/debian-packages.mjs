@@ -4,15 +4,22 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync,
 import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const cache = process.env.HOLDFAST_TEST_CACHE ?? join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache");
+const own = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache");
+// Root starts PostgreSQL as somebody else, who has to get at what was fetched: not below a folder like /root.
+const cache = process.env.HOLDFAST_TEST_CACHE ?? (process.getuid?.() !== 0 || isOpen(dirname(own)) ? own : "/var/cache/holdfast-tests");
 
 /** Where what is fetched under this name is kept. */
 export const cachedFolder = (name) => join(cache, name);
 
-/** The first folder that has every one of these programs, runnable. */
-export const folderWith = (folders, programs) => folders.find((folder) => folder !== "" && programs.every((program) => isProgram(join(folder, program))));
+/** Those folders that have every one of these programs, runnable. */
+export const foldersWith = (folders, programs) => folders.filter((folder) => folder !== "" && programs.every((program) => isProgram(join(folder, program))));
 
 export const pathFolders = () => (process.env.PATH ?? "").split(delimiter);
+
+/** Everybody may pass through it and all that is above it. */
+function isOpen(folder) {
+  return (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)));
+}
 
 function isProgram(path) {
   try {

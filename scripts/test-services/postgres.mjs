@@ -3,12 +3,12 @@
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cachedFolder, folderWith, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
+import { cachedFolder, foldersWith, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
 
 const versionMin = 13;
 const programs = ["postgres", "initdb", "pg_basebackup", "pgbench", "psql"];
 
-/** The folder of the programs and the server's version. Root must start them as somebody else: see `serverUser`. */
+/** The folder of the programs and the server's version. */
 export function requirePostgres() {
   const found =
     find([...realFolders(pathFolders()), ...distributionFolders("/usr/lib/postgresql"), ...distributionFolders("/opt/homebrew/opt")]) ??
@@ -24,12 +24,9 @@ export function requirePostgres() {
 }
 
 function fetchPostgres() {
-  const version = newestPackaged();
-  if (version === undefined) {
-    run("apt-get", ["update", "--quiet"]);
-    if (newestPackaged() === undefined) return "apt-get knows no package postgresql-NN";
-  }
-  const major = version ?? newestPackaged();
+  if (newestPackaged() === undefined) run("apt-get", ["update", "--quiet"]);
+  const major = newestPackaged();
+  if (major === undefined) return "apt-get knows no package postgresql-NN, or this system has no apt-get";
   const folder = `usr/lib/postgresql/${major}/bin`;
   return unpackPackages(cachedFolder("postgres"), [`postgresql-${major}`, `postgresql-client-${major}`], Object.fromEntries(programs.map((name) => [name, `${folder}/${name}`])));
 }
@@ -50,10 +47,11 @@ function distributionFolders(root) {
 }
 
 function find(folders) {
-  const folder = folderWith(folders, programs);
-  if (folder === undefined) return undefined;
-  const version = /(\d+)(?:\.\d+)?/.exec(run(join(folder, "postgres"), ["--version"]).stdout ?? "");
-  return version === null || Number(version[1]) < versionMin ? undefined : { folder, version: `PostgreSQL ${version[0]}` };
+  for (const folder of foldersWith(folders, programs)) {
+    const version = /(\d+)(?:\.\d+)?/.exec(run(join(folder, "postgres"), ["--version"]).stdout ?? "");
+    if (version !== null && Number(version[1]) >= versionMin) return { folder, version: `PostgreSQL ${version[0]}` };
+  }
+  return undefined;
 }
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url))

@@ -2,7 +2,7 @@
 // Looked for on the PATH, in the usual folders and in .cache/redis; fetched into the last, from Debian's packages, where it is nowhere.
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cachedFolder, folderWith, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
+import { cachedFolder, foldersWith, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
 
 const versionMin = [7, 0];
 const families = ["redis", "valkey"];
@@ -24,17 +24,16 @@ export function requireRedis() {
 }
 
 function find(folders) {
-  for (const family of families) {
-    const folder = folderWith(
+  for (const family of families)
+    for (const folder of foldersWith(
       folders,
       parts.map((part) => `${family}-${part}`),
-    );
-    if (folder === undefined) continue;
-    const [server, cli, benchmark] = parts.map((part) => join(folder, `${family}-${part}`));
-    const version = /v=(\d+)\.(\d+)\S*/.exec(run(server, ["--version"]).stdout ?? "");
-    if (version === null || compare([Number(version[1]), Number(version[2])], versionMin) < 0) continue;
-    return { folder, server, cli, benchmark, version: `${family} ${version[0].slice(2)}` };
-  }
+    )) {
+      const [server, cli, benchmark] = parts.map((part) => join(folder, `${family}-${part}`));
+      const version = /v=(\d+)\.(\d+)\S*/.exec(run(server, ["--version"]).stdout ?? "");
+      if (version === null || compare([Number(version[1]), Number(version[2])], versionMin) < 0) continue;
+      return { folder, server, cli, benchmark, version: `${family} ${version[0].slice(2)}` };
+    }
   return undefined;
 }
 

@@ -45,12 +45,13 @@ test("clients that remember nothing do not get a lost revision or token either, 
   const startedMs = performance.now();
   const url = withDeadline(`${redis.url}?allow_loss=1`, deadlineMs);
   const load = await EngineLoad.start({ url, deadlineMs });
+  await slowDisk(redis.pid, syncMs);
   for (let loss = 0; loss < 3; loss += 1) {
-    await slowDisk(redis.pid, syncMs);
     await load.work(1_300);
     await redis.kill9();
     await load.kill();
     await redis.restart();
+    await slowDisk(redis.pid, syncMs);
     await load.join(2);
   }
   await load.stop();

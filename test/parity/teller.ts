@@ -1,6 +1,6 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Engine } from "../../src/store/store.ts";
-import type { ToolCall } from "../../src/tools/run-tool.ts";
+import type { ToolCall, ToolOutcome } from "../../src/tools/run-tool.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import type { Answer } from "../tools/open-tools.ts";
 import { openTools } from "../tools/open-tools.ts";
@@ -36,7 +36,7 @@ export interface Teller {
 /** The answer was another than in the telling that this one is held against. */
 export class Unlike extends Error {}
 
-const waitTurnsMax = 100_000;
+const waitMsMax = 10_000;
 
 /** With `like`, ends at the first answer that is not as it was then: what comes after it would differ too, or never come. */
 export function openTeller({ engine, clock, like }: { readonly engine: Engine; readonly clock: ManualClock; readonly like?: readonly Told[] }): Teller {
@@ -50,8 +50,7 @@ export function openTeller({ engine, clock, like }: { readonly engine: Engine; r
     const found = like === undefined ? undefined : firstDifference(one, like[told.length - 1]);
     if (found !== undefined) throw new Unlike(`Question ${told.length}, ${one.asked} ${JSON.stringify(one.with)?.slice(0, 300)}, differs at ${found}`);
   };
-  const run = async (tool: string, args: object, call: ToolCall): Promise<Answer> => {
-    const outcome = await tools.outcome(tool, args, call);
+  const writeAnswer = (tool: string, args: object, call: ToolCall, outcome: ToolOutcome): Answer => {
     if (outcome.ok) answered.add(tool);
     const answer = outcome.ok ? outcome.structured : { error: outcome.error };
     const { same, own: differs } = withoutDifferences(tool, answer);
@@ -66,18 +65,17 @@ export function openTeller({ engine, clock, like }: { readonly engine: Engine; r
     told,
     own,
     answered,
-    call: (tool, args = {}, call = {}) => run(tool, args, call),
+    call: async (tool, args = {}, call = {}) => writeAnswer(tool, args, call, await tools.outcome(tool, args, call)),
     async begin(tool, args) {
       const before = clock.sleeping();
-      let ended = false;
-      const running = run(tool, args, {}).finally(() => {
-        ended = true;
+      let isOver = false;
+      const outcome = tools.outcome(tool, args).finally(() => {
+        isOver = true;
       });
-      for (let turns = 0; clock.sleeping() <= before && !ended; turns += 1) {
-        if (turns > waitTurnsMax) throw new Error(`${tool} neither ended nor waited.`);
-        await turn();
-      }
-      return { ended: () => running };
+      for (const untilMs = performance.now() + waitMsMax; clock.sleeping() <= before && !isOver; await delay(1))
+        if (performance.now() > untilMs) throw new Error(`${tool} neither ended nor waited.`);
+      // Written down when the story asks for it: answers of others that came meanwhile have their own place.
+      return { ended: async () => writeAnswer(tool, args, {}, await outcome) };
     },
     note: (asked, came) => write({ asked, with: {}, came: strip(came) }),
   };

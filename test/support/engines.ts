@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { Engine } from "../../src/store/store.ts";
+import { freshPostgresUrl } from "./servers/fresh-url.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** An engine as the suites see it: a place for a new store, and the ways to open one. Titles end in "on $name", by which the matrix sorts them. */
@@ -36,6 +38,14 @@ const known: readonly EngineUnderTest[] = [
     isServer: false,
     freshUrl: async () => `sqlite:${join(await temporaryFolder(), "store.db")}`,
     openOnClock: (url, clock) => openSqliteEngine({ path: url.slice("sqlite:".length), clock }),
+  },
+  {
+    name: "PostgreSQL",
+    durable: true,
+    shared: true,
+    isServer: true,
+    freshUrl: freshPostgresUrl,
+    openOnClock: (url, clock) => openPostgresEngine({ url, timeSource: clock }),
   },
 ];
 

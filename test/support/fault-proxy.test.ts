@@ -49,6 +49,12 @@ async function openClient(port: number): Promise<Client> {
   return { socket, say: (words) => void socket.write(words), received, over };
 }
 
+/** How an attempt to connect fails. */
+async function failureOf(port: number): Promise<string | undefined> {
+  const [error] = (await once(connect({ port, host: "127.0.0.1" }), "error")) as [NodeJS.ErrnoException];
+  return error.code;
+}
+
 /** An echo server, the proxy before it, and a client that has said "a" and heard it. */
 async function openRoad(): Promise<{ readonly echo: Awaited<ReturnType<typeof startEcho>>; readonly proxy: FaultProxy; readonly client: Client }> {
   const echo = await startEcho();
@@ -110,9 +116,7 @@ test("a reset ends open connections at once and new ones on arrival", async () =
   const { proxy, client } = await openRoad();
   await proxy.set({ kind: "reset" });
   expect(await client.over).toBe("ECONNRESET");
-  const late = connect({ port: proxy.port, host: "127.0.0.1" });
-  const [error] = (await once(late, "error")) as [NodeJS.ErrnoException];
-  expect(error.code).toBe("ECONNRESET");
+  expect(await failureOf(proxy.port)).toBe("ECONNRESET");
   expect(proxy.counters.resets).toBe(2);
 });
 
@@ -145,9 +149,7 @@ test("nobody listens while it refuses; afterwards it listens on the same port", 
   const { proxy, client } = await openRoad();
   await proxy.set({ kind: "refuse" });
   expect(await client.over).toBe("ECONNRESET");
-  const refused = connect({ port: proxy.port, host: "127.0.0.1" });
-  const [error] = (await once(refused, "error")) as [NodeJS.ErrnoException];
-  expect(error.code).toBe("ECONNREFUSED");
+  expect(await failureOf(proxy.port)).toBe("ECONNREFUSED");
   await proxy.heal();
   const next = await openClient(proxy.port);
   next.say("b");

@@ -12,7 +12,7 @@ export const faults = {
       async commit(namespace, batch) {
         const keys = batch.flatMap((commit) => commit.writes.map((write) => keyRange(write.key)));
         const { revision, nowMs, entries } = await engine.read(namespace, keys, { limit: keys.length + 1 });
-        setTimeout(() => void engine.commit(namespace, batch), 15);
+        setTimeout(() => void engine.commit(namespace, batch).catch(() => {}), 15);
         return batch.map(
           (commit, i): CommitResult => ({
             ok: true,

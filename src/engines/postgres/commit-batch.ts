@@ -30,7 +30,11 @@ export class StaleNamespaceError extends Error {}
  * One batch in two round trips. First the lock on the namespace's row and, in later statements (a statement that waits for a lock sees the time before the wait),
  * the facts and everything the batch names; then, decided in between, everything that changed, and the commit.
  */
-export async function commitBatch(tx: Transaction, place: BatchPlace, commits: readonly PreparedCommit[]): Promise<{ readonly results: readonly CommitResult[]; readonly rings: boolean }> {
+export async function commitBatch(
+  tx: Transaction,
+  place: BatchPlace,
+  commits: readonly PreparedCommit[],
+): Promise<{ readonly results: readonly CommitResult[]; readonly rings: boolean }> {
   const { tables: t, clock, namespace, id } = place;
   const checked = new Set(commits.flatMap((commit) => commit.checks.map(({ key }) => key)));
   const written = new Set(commits.flatMap((commit) => commit.writes.map(({ key }) => key)));
@@ -41,6 +45,7 @@ export async function commitBatch(tx: Transaction, place: BatchPlace, commits: r
   const [, slots, kept] = await tx.ask(statements);
   const space = requireSpace(slots as Answer, place);
   requireUnsealed(space.seal, "commit");
+  clock.show(namespace, space);
   const leapt = leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
   const source = new LoadedSource(slots as Answer, kept);
   const plan = new BatchPlan(source, space, space.nowMs);
@@ -48,7 +53,7 @@ export async function commitBatch(tx: Transaction, place: BatchPlace, commits: r
   if (source.wanted.length > 0) await fillEntries(tx, t, id, source.wanted);
   if (plan.rows.length === 0 && plan.requests.length === 0 && !leapt) await tx.abandon();
   else await writePlan(tx, t, space, plan);
-  clock.seeRevision(namespace, space.revision);
+  clock.seeRevision(namespace, space);
   return { results, rings: plan.rows.length > 0 };
 }
 

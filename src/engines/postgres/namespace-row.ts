@@ -60,7 +60,7 @@ function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow
   const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, hostMs] = JSON.parse(text) as Packed;
   if (id === null) {
     const nothing = { id: 0, revision: 0, clockMs: 0, compacted: 0, compactedAtMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: [], seal: undefined, servedBy: null };
-    return { ...nothing, hostMs, nowMs: clock.see(name, hostMs) };
+    return { ...nothing, hostMs, nowMs: clock.nowMs(name, hostMs) };
   }
   return {
     id,
@@ -75,7 +75,7 @@ function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow
     seal: seal === null ? undefined : (JSON.parse(seal) as Seal),
     servedBy,
     hostMs,
-    nowMs: clock.see(name, Math.max(hostMs, clockMs)),
+    nowMs: clock.nowMs(name, Math.max(hostMs, clockMs)),
   };
 }
 
@@ -89,18 +89,25 @@ export class NamespaceClock {
     this.#timeSource = timeSource;
   }
 
+  get isTested(): boolean {
+    return this.#timeSource !== undefined;
+  }
+
   /** The parameters $1 to $3 of every statement about a namespace. */
   parameters(name: string): [name: string, testMs: number | null, shownMs: number] {
     return [name, this.#timeSource?.nowMs() ?? null, this.#shownMs.get(name) ?? 0];
   }
 
-  see(name: string, ms: number): number {
-    const nowMs = Math.max(ms, this.#shownMs.get(name) ?? 0);
-    this.#shownMs.set(name, nowMs);
-    return nowMs;
+  nowMs(name: string, ms: number): number {
+    return Math.max(ms, this.#shownMs.get(name) ?? 0);
   }
 
-  seeRevision(name: string, revision: Revision): void {
+  /** Somebody is answered with this time, or by it. */
+  show(name: string, { nowMs }: Pick<NamespaceRow, "nowMs">): void {
+    this.#shownMs.set(name, nowMs);
+  }
+
+  seeRevision(name: string, { revision }: Pick<NamespaceRow, "revision">): void {
     if (revision > (this.#revisions.get(name) ?? 0)) this.#revisions.set(name, revision);
   }
 

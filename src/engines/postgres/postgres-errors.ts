@@ -96,15 +96,18 @@ function meaningOf(error: unknown): Meaning {
   const state = sqlState(error);
   const known = state === undefined ? undefined : (meanings[state] ?? meanings[state.slice(0, 2)]);
   if (known !== undefined) return known;
-  if (state !== undefined) return { code: "internal", says: `PostgreSQL failed in a way that Holdfast does not know (SQLSTATE ${state}).`, hint: "The log has the server's words." };
-  if (error instanceof DeadlineError) return unavailable("PostgreSQL did not answer in time; nothing was changed.", "Check the server and the network; deadline= in the store's URL says how long is waited.");
+  if (state !== undefined)
+    return { code: "internal", says: `PostgreSQL failed in a way that Holdfast does not know (SQLSTATE ${state}).`, hint: "The log has the server's words." };
+  if (error instanceof DeadlineError)
+    return unavailable("PostgreSQL did not answer in time; nothing was changed.", "Check the server and the network; deadline= in the store's URL says how long is waited.");
   const { code, message } = error as { readonly code?: unknown; readonly message: string };
   if (typeof code === "string" && unreachable.has(code))
     return unavailable(`PostgreSQL cannot be reached (${code}); nothing was changed.`, "Check that the server runs, and host and port in the store's URL.");
   if (typeof code === "string" && refusedTls.test(code))
     return unsupported(`The server's TLS certificate was not accepted (${code}).`, "Name the certificate authority with sslrootcert=FILE, or see sslmode= in docs/engines.md.");
   // The driver gives these two no code.
-  if (/does not support SSL/.test(message)) return unsupported("The server takes no TLS connections, and the store's URL asks for one.", "Turn TLS on there, or write sslmode=disable.");
+  if (/does not support SSL/.test(message))
+    return unsupported("The server takes no TLS connections, and the store's URL asks for one.", "Turn TLS on there, or write sslmode=disable.");
   if (/^SASL/.test(message)) return signIn;
   return unavailable("The connection to PostgreSQL was lost; nothing was changed.", "Try again.");
 }

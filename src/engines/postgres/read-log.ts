@@ -36,7 +36,9 @@ function askedBy(query: LogQuery, alias: string, withRanges: boolean): Asked {
     if (ranges.length === 1) conditions.push(`${alias}.k >= ${add(startOf(ranges[0] as Range))} AND ${alias}.k < ${add(endOf(ranges[0] as Range))}`);
     else {
       const [starts, stops] = rangeArrays(ranges);
-      conditions.push(`EXISTS (SELECT 1 FROM unnest(${add(starts)}::text[], ${add(stops)}::text[]) AS r (start, stop) WHERE ${alias}.k >= r.start COLLATE "C" AND ${alias}.k < r.stop COLLATE "C")`);
+      conditions.push(
+        `EXISTS (SELECT 1 FROM unnest(${add(starts)}::text[], ${add(stops)}::text[]) AS r (start, stop) WHERE ${alias}.k >= r.start COLLATE "C" AND ${alias}.k < r.stop COLLATE "C")`,
+      );
     }
   }
   if (recorded !== undefined) {
@@ -118,5 +120,8 @@ export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, 
   if (cut) return { rows, through: (rows.at(-1) as LogRow).revision, done: false, revision: space.revision };
   const [, first, examined] = raw[0] as RawRow;
   const isWhole = isByKey || first === null || (query.reverse ? first <= after + 1 : (examined as Revision) >= last);
-  return { rows, through: isWhole ? end : ((query.reverse ? first : examined) as Revision), done: isWhole, revision: space.revision };
+  return { rows, through: isWhole ? end : query.reverse ? (first as Revision) : outsideGaps(examined as Revision, space), done: isWhole, revision: space.revision };
 }
+
+/** Nobody can continue from inside a gap; nothing lies between its beginning and there. */
+const outsideGaps = (revision: Revision, { gaps }: NamespaceRow): Revision => gaps.find(([kept, base]) => revision > kept && revision < base)?.[0] ?? revision;

@@ -35,6 +35,7 @@ type ExpiredRow = [k: string, rev: number, seq: number, ver: number, created: nu
 export async function sweepSlice(tx: Transaction, place: BatchPlace, limit: number): Promise<number> {
   const { tables: t, clock, namespace, id } = place;
   const [space] = await lockSpace(tx, place);
+  clock.show(namespace, space);
   if (restsFrom(space.seal, "sweep", space.nowMs)) return 0;
   const forgetRequests: Statement = {
     name: "forget-requests",
@@ -55,7 +56,7 @@ export async function sweepSlice(tx: Transaction, place: BatchPlace, limit: numb
   for (const [key] of expired) plan.expire(key);
   if (expired.length > 0) plan.takeRevision();
   await writePlan(tx, t, space, plan, [forgetRequests]);
-  clock.seeRevision(namespace, space.revision);
+  clock.seeRevision(namespace, space);
   return expired.length;
 }
 
@@ -124,8 +125,9 @@ export async function hasSomethingToCompact(ask: (statement: Statement) => Promi
 
 /** One slice of compaction. Its cost, and how long it holds the namespace, follows `limit`, not the size of the store. */
 export async function compactSlice(tx: Transaction, place: BatchPlace, policy: RetentionPolicy, limit: number): Promise<Compacted> {
-  const { tables: t } = place;
+  const { tables: t, clock, namespace } = place;
   const [space] = await lockSpace(tx, place);
+  clock.show(namespace, space);
   if (restsFrom(space.seal, "compact", space.nowMs)) return { removed: 0, more: false };
   const [answer] = await tx.ask([readWindow(t, space, limit)]);
   const window = windowOf(answer as Answer, space, policy, limit);

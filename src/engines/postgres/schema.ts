@@ -88,7 +88,9 @@ export async function prepareStore(session: Session, tables: Tables, deadlineMs:
 
 async function prepareOnce(session: Session, tables: Tables, deadlineMs: number, steps: readonly ((tables: Tables) => string)[]): Promise<void> {
   const ask = async (text: string, values?: readonly unknown[]) => (await session.send([{ text, values }], deadlineMs))[0]?.rows ?? [];
-  const present = (await ask("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v')", [tables.schema])).map(([name]) => String(name));
+  const present = (
+    await ask("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v')", [tables.schema])
+  ).map(([name]) => String(name));
   const isOurs = present.includes("meta");
   if (present.length > 0 && !isOurs) throw foreignError(tables.schema);
   // A look without a lock is enough nearly always.

@@ -74,7 +74,8 @@ function schemaOf(name: string): string {
 
 function connectionsOf(text: string): number {
   const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > 100) throw invalidInput("store", "pool must be a whole number from 1 to 100: connections of one process, beside one that listens");
+  if (!/^\d+$/.test(text) || count < 1 || count > 100)
+    throw invalidInput("store", "pool must be a whole number from 1 to 100: connections of one process, beside one that listens");
   return count;
 }
 

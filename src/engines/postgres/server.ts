@@ -1,7 +1,7 @@
 import type { ClientConfig } from "pg";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { ServerSettings } from "./server-settings.ts";
-import type { Statement } from "./session.ts";
+import type { Answer, Statement } from "./session.ts";
 import { PipelineError, Session } from "./session.ts";
 
 /** Older ones are out of their maintainers' care. */
@@ -23,9 +23,11 @@ export async function openServerSession(pg: typeof import("pg"), settings: Serve
       text: "SELECT current_setting('server_version'), current_setting('server_version_num')::int, pg_is_in_recovery(), pg_backend_pid()",
     };
     const [answer] = await session.send([about], deadlineMs);
-    const [version, versionNumber, isInRecovery, processId] = answer?.rows[0] as unknown as [string, number, boolean, number];
+    const [version, versionNumber, isInRecovery, processId] = (answer as Answer).rows[0] as unknown as [string, number, boolean, number];
     if (versionNumber < oldest)
-      throw new HoldfastError("store_unsupported", `The server is PostgreSQL ${version}; Holdfast needs ${Math.floor(oldest / 10_000)} or newer.`, { hint: "Upgrade the server, or name another store." });
+      throw new HoldfastError("store_unsupported", `The server is PostgreSQL ${version}; Holdfast needs ${Math.floor(oldest / 10_000)} or newer.`, {
+        hint: "Upgrade the server, or name another store.",
+      });
     if (isInRecovery)
       throw new HoldfastError("unavailable", "This PostgreSQL is in recovery (a replica, or a backup being restored) and takes no writes; nothing was changed.", {
         hint: "Name the primary in the store's URL, or promote this server: SELECT pg_promote().",

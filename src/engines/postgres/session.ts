@@ -74,6 +74,10 @@ export class Session {
     }
   }
 
+  get isEncrypted(): boolean {
+    return (this.client.connection.stream as { readonly encrypted?: boolean }).encrypted === true;
+  }
+
   get isLost(): boolean {
     return this.#lost;
   }

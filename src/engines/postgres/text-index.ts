@@ -2,9 +2,8 @@ import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { Place } from "../../store/plan-batch.ts";
 import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
-import type { NamespaceClock } from "./namespace-row.ts";
+import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
 import { numberArray, textArray } from "./sql-arrays.ts";
@@ -168,7 +167,7 @@ export async function searchText(
   clock: NamespaceClock,
   namespace: string,
   { areas: names, terms }: SearchQuery,
-  requireReadable: (space: NamespaceRow) => void,
+  requireReadable: (space: NamespaceRow) => NamespaceRow,
 ): Promise<SearchAnswer> {
   const [counts] = await ask([
     {

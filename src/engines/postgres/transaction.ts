@@ -1,6 +1,5 @@
 import { outcomeUnknown, sqlState } from "./postgres-errors.ts";
-import type { Answer, Session, Statement } from "./session.ts";
-import { PipelineError } from "./session.ts";
+import type { Answer, PipelineError, Session, Statement } from "./session.ts";
 
 /** How a transaction begins: with its settings where they do not stay with the connection. */
 export interface Opening {

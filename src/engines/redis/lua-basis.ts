@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { gapsMax } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { systemWriter } from "../../store/store.ts";
@@ -292,9 +293,16 @@ export const revisionMax = 2 ** 40 - 2;
 
 const parts = { meta, epoch, documents, slots, windows, filters } as const;
 
+export interface Script {
+  readonly text: string;
+  /** By which a server that has seen the text knows it. */
+  readonly sha: string;
+}
+
 /** One script: what it may do, the parts it needs, its own text. */
-export function luaScript(flags: readonly ("no-writes" | "allow-oom")[], needs: readonly (keyof typeof parts)[], body: string): string {
-  return `#!lua${flags.length === 0 ? "" : ` flags=${flags.join(",")}`}\n${names}${needs.map((name) => parts[name]).join("")}${body}`;
+export function luaScript(flags: readonly ("no-writes" | "allow-oom")[], needs: readonly (keyof typeof parts)[], body: string): Script {
+  const text = `#!lua${flags.length === 0 ? "" : ` flags=${flags.join(",")}`}\n${names}${needs.map((name) => parts[name]).join("")}${body}`;
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
 }
 
 /** In bytes: where a script stops collecting values, so that none keeps Redis busy for long. */

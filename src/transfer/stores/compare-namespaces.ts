@@ -132,10 +132,9 @@ async function compareRequests(seen: Seen, source: Side, copy: Side, { revision 
   const { records } = await source.engine.dump(source.namespace, { part: "requests", after: { keptUntilMs: fromMs } });
   const first = (records as readonly StoredRequestKey[])[0];
   if (first === undefined) return;
-  const [kept, copied] = [source, copy].map(({ engine, namespace }) => until(before(recordsOf(requestPages(engine, namespace, { keptUntilMs: first.keptUntilMs })), beforeMs), revision)) as [
-    AsyncGenerator<StoredRequestKey>,
-    AsyncGenerator<StoredRequestKey>,
-  ];
+  const [kept, copied] = [source, copy].map(({ engine, namespace }) =>
+    until(before(recordsOf(requestPages(engine, namespace, { keptUntilMs: first.keptUntilMs })), beforeMs), revision),
+  ) as [AsyncGenerator<StoredRequestKey>, AsyncGenerator<StoredRequestKey>];
   await compareInOrder(seen, kept, copied);
 }
 

@@ -22,6 +22,8 @@ export interface CopyOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CopyProgress) => void;
+  /** Nothing may be written to the source, not even that it is being copied. */
+  readonly onlyLooks?: boolean;
 }
 
 /** Long enough to outlive any single page, short enough that a killed copy does not keep the source from compacting for long. */
@@ -35,9 +37,10 @@ export class Hold {
   #renewedMs = Number.NEGATIVE_INFINITY;
   untilMs = 0;
 
-  constructor(side: Side, clock: Clock) {
+  constructor(side: Side, clock: Clock, { onlyLooks = false } = {}) {
     this.#side = side;
     this.#clock = clock;
+    if (onlyLooks) this.#renewedMs = Number.POSITIVE_INFINITY;
   }
 
   async renew(): Promise<void> {
@@ -87,6 +90,20 @@ export async function copyEverything(options: CopyOptions, filling: Filling, hol
   }
 }
 
+/** A copy of one moment, while others go on writing, with nothing but a hold put on the source meanwhile. */
+export async function snapshotNamespace(options: CopyOptions): Promise<NamespaceFacts> {
+  const { source, clock, onlyLooks } = options;
+  const hold = new Hold(source, clock, { onlyLooks });
+  try {
+    await hold.renew();
+    const filling = await beginCopy(options, hold);
+    await copyEverything(options, filling, hold);
+    return await catchUp(options, filling, hold);
+  } finally {
+    if (onlyLooks !== true && (await factsOf(source)).seal?.state === "copying") await source.engine.seal(source.namespace, undefined);
+  }
+}
+
 /** Brings the destination to one moment of the source and says which: afterwards it is what the source was at these facts. */
 export async function catchUp({ source, signal, onProgress }: CopyOptions, filling: Filling, hold?: Hold): Promise<NamespaceFacts> {
   let records = 0;
@@ -97,6 +114,10 @@ export async function catchUp({ source, signal, onProgress }: CopyOptions, filli
     await filling.engine.load(filling.namespace, page.records, page.done ? page.facts : undefined);
     records += page.records.length;
     facts = page.facts;
+    if (facts.compacted !== filling.progress.compacted)
+      throw new HoldfastError("unavailable", "The source forgot some of its history while it was being copied; nothing was changed there.", {
+        hint: "Run the same command again.",
+      });
     onProgress?.({ stage: "catching up", records, lag: page.facts.revision - page.through });
     await filling.note({ log: page.through });
   }

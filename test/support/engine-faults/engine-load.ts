@@ -106,7 +106,7 @@ export class EngineLoad {
       await this.#until(() => this.#clients.every(({ name }) => journal.watchedBy(name) >= facts.revision), catchUpMsMax, 10);
     }
     for (const client of this.#clients) client.send({ stop: "watching" });
-    await Promise.race([Promise.all(this.#clients.map((client) => client.finish())), pause(endMsMax)]);
+    await Promise.race([Promise.allSettled(this.#clients.map((client) => client.finish())), pause(endMsMax)]);
   }
 
   /** What the clients were told, against what the store has. Figures of several namespaces are added up, but for the longest of something. */

@@ -47,6 +47,8 @@ export const loadJob =
   async ({ job, clock, random, say, commands }: JobContext) => {
     const writing = new AbortController();
     const watching = new AbortController();
+    const quiet = new AbortController();
+    const ended = new AbortController();
     const places = (job.namespaces as readonly string[]).map((namespace) => openPlace({ engine: engine(), namespace, name: job.name, clock, random, say }));
     const lanes = places.flatMap((place) => writers.map((lane) => repeat(place, lane, writing.signal)));
     const watchers = places.map((place) => watch(place, watching.signal));
@@ -54,11 +56,13 @@ export const loadJob =
       if (writing.signal.aborted) break;
       writing.abort();
       // A call that never ends must not keep its worker from saying so: what did not come back is what the parent has not heard the end of.
-      await Promise.race([Promise.all(lanes), clock.rest(Number(command.patienceMs))]);
+      await Promise.race([Promise.all(lanes), clock.sleep(Number(command.patienceMs), quiet.signal)]);
+      quiet.abort();
       say({ quiet: true });
     }
     watching.abort();
-    await Promise.race([Promise.all(watchers), clock.rest(1_000)]);
+    await Promise.race([Promise.all(watchers), clock.sleep(1_000, ended.signal)]);
+    ended.abort();
   };
 
 function openPlace({ engine, namespace, name, clock, random, say }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {

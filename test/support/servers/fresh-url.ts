@@ -15,7 +15,7 @@ export const freshPostgresUrl = async (): Promise<string> => withParameter(await
 const freshName = (): string => `test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
 
 /** By hand: the URL of a cluster names several hosts, which the URL class refuses. */
-const withParameter = (url: string, name: string, value: string): string => `${url}${url.includes("?") ? "&" : "?"}${name}=${value}`;
+export const withParameter = (url: string, name: string, value: string): string => `${url}${url.includes("?") ? "&" : "?"}${name}=${value}`;
 
 const asked = new Map<string, Promise<string>>();
 

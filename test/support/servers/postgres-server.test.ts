@@ -21,8 +21,10 @@ test("a PostgreSQL that is killed with everything it runs forgets nothing it has
   expect(await postgres.query("SELECT current_setting('max_connections')")).toBe("33");
 });
 
-test("it keeps its default promises, sorts text as people do, and its ordinary role may make schemas and no more", async () => {
-  await using postgres = await startPostgres();
+test("it keeps its default promises, speaks TLS when told to, sorts text as people do, and its ordinary role may make schemas and no more", async () => {
+  await using postgres = await startPostgres({ tls: true });
+  // psql takes TLS where it is offered.
+  expect(await postgres.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")).toBe("t");
   expect(await postgres.query("SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes')")).toBe("on|on|on");
   // Byte order would put Z first: a statement that forgets to ask for it is found out.
   expect(await postgres.query("SELECT string_agg(t, '' ORDER BY t) FROM unnest(ARRAY['a', 'Z', 'b']) AS t")).toBe("abZ");

@@ -35,8 +35,12 @@ function idsOf(name: string): ServerUser | undefined {
 /** A folder that the server's user may fill. */
 export async function serverFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-postgres-"));
-  if (serverUser.uid !== undefined && serverUser.gid !== undefined) await chown(folder, serverUser.uid, serverUser.gid);
+  await giveToServer(folder);
   return folder;
+}
+
+export async function giveToServer(path: string): Promise<void> {
+  if (serverUser.uid !== undefined && serverUser.gid !== undefined) await chown(path, serverUser.uid, serverUser.gid);
 }
 
 let made: Promise<string> | undefined;
@@ -55,7 +59,7 @@ export async function copyTemplate(target: string): Promise<void> {
 async function findOrMake(): Promise<string> {
   const { version } = await requirePostgresPrograms();
   // The number at the end: raised when what is made below changes.
-  const template = join(projectRoot, ".cache", "postgres-template", `${version.replaceAll(/[^\w.]/g, "-")}-${serverUser.uid ?? "own"}-2`);
+  const template = join(process.env.HOLDFAST_TEST_CACHE ?? join(projectRoot, ".cache"), "postgres-template", `${version.replaceAll(/[^\w.]/g, "-")}-${serverUser.uid ?? "own"}-2`);
   if (existsSync(template)) return template;
   const folder = await serverFolder();
   try {

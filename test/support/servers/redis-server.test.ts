@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { connect } from "node:tls";
 import { expect, test } from "vitest";
+import { loopbackCertificate } from "./loopback-certificate.ts";
 import { startRedisCluster } from "./redis-cluster.ts";
 import { startSentinel } from "./redis-sentinel.ts";
 import { startRedis, startReplicaOf } from "./redis-server.ts";
@@ -32,6 +36,19 @@ test("settings reach it, a frozen one answers nobody until it goes on, and a pol
   await redis.stop();
   await redis.restart();
   expect(await redis.command("GET", "k")).toBe("v");
+});
+
+test("it speaks TLS to those who trust its certificate", async () => {
+  await using redis = await startRedis({ tls: true });
+  const ca = await readFile((await loopbackCertificate()).certFile);
+  const port = Number(new URL(redis.tlsUrl).port);
+  const socket = connect({ port, host: "127.0.0.1", ca });
+  await once(socket, "secureConnect");
+  socket.write("PING\r\n");
+  expect(String((await once(socket, "data"))[0])).toBe("+PONG\r\n");
+  socket.destroy();
+  const [refusal] = (await once(connect({ port, host: "127.0.0.1" }), "error")) as [NodeJS.ErrnoException];
+  expect(refusal.code).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
 });
 
 test("a server that cannot start says why and leaves nothing behind", async () => {

@@ -2,7 +2,8 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { onFreePort } from "./free-port.ts";
+import { freePort, onFreePort } from "./free-port.ts";
+import { loopbackCertificate } from "./loopback-certificate.ts";
 import type { RedisReply } from "./redis-wire.ts";
 import { redisCommand } from "./redis-wire.ts";
 import type { ServerStart } from "./server-process.ts";
@@ -14,18 +15,28 @@ export interface RedisOptions {
   /** More settings as on the command line, for example `["--maxmemory", "10mb"]`. */
   readonly args?: readonly string[];
   readonly password?: string;
+  /** Also listens with TLS: see `tlsUrl`. */
+  readonly tls?: boolean;
 }
 
 export class RedisServer extends ServerProcess {
   readonly port: number;
   readonly url: string;
   readonly #password: string;
+  readonly #tlsPort: number | undefined;
 
-  constructor(start: ServerStart, port: number, password: string) {
+  constructor(start: ServerStart, port: number, password: string, tlsPort?: number) {
     super(start);
     this.port = port;
-    this.url = `redis://${password === "" ? "" : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
+    this.url = `redis://${credentials(password)}127.0.0.1:${port}`;
     this.#password = password;
+    this.#tlsPort = tlsPort;
+  }
+
+  /** The same server over TLS, with the certificate of `loopbackCertificate`. */
+  get tlsUrl(): string {
+    if (this.#tlsPort === undefined) throw new Error("This Redis was started without TLS.");
+    return `rediss://${credentials(this.#password)}127.0.0.1:${this.#tlsPort}`;
   }
 
   /** One command on a new connection, without a driver. */
@@ -43,12 +54,19 @@ export class RedisServer extends ServerProcess {
   }
 }
 
+const credentials = (password: string): string => (password === "" ? "" : `:${encodeURIComponent(password)}@`);
+
 /** A Redis (or Valkey) of its own on a free loopback port, with its log of writes in a temporary folder and no snapshots. */
-export function startRedis({ appendfsync = "always", args = [], password = "" }: RedisOptions = {}): Promise<RedisServer> {
+export function startRedis({ appendfsync = "always", args = [], password = "", tls = false }: RedisOptions = {}): Promise<RedisServer> {
   const secret = password === "" ? [] : ["--requirepass", JSON.stringify(password), "--masterauth", JSON.stringify(password)];
   // A replica is served at once; by default a primary waits five seconds for more of them to come.
   const settings = ["--appendonly", "yes", "--appendfsync", appendfsync, "--save", "", "--repl-diskless-sync-delay", "0", ...secret, ...args];
-  return onFreePort((port) => launchRedis(port, settings, { password }));
+  return onFreePort(async (port) => {
+    if (!tls) return launchRedis(port, settings, { password });
+    const [tlsPort, { certFile, keyFile }] = await Promise.all([freePort(), loopbackCertificate()]);
+    const files = ["--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certFile, "--tls-auth-clients", "no"];
+    return launchRedis(port, [...settings, "--tls-port", String(tlsPort), ...files], { password, tlsPort });
+  });
 }
 
 /** A replica of `primary`, with its first copy complete; `command("REPLICAOF", "NO", "ONE")` promotes it. */
@@ -62,7 +80,7 @@ export async function startReplicaOf(primary: Pick<RedisServer, "port">, { args 
 export async function launchRedis(
   port: number,
   args: readonly string[],
-  { password = "", flags = [] }: { readonly password?: string; readonly flags?: readonly string[] } = {},
+  { password = "", tlsPort, flags = [] }: { readonly password?: string; readonly tlsPort?: number; readonly flags?: readonly string[] } = {},
 ): Promise<RedisServer> {
   const programs = await requireRedisPrograms();
   const folder = await mkdtemp(join(tmpdir(), "holdfast-redis-"));
@@ -79,7 +97,7 @@ export async function launchRedis(
     stopSignal: "SIGTERM",
     endSignal: "SIGKILL",
   } as const;
-  return new RedisServer(start, port, password).start();
+  return new RedisServer(start, port, password, tlsPort).start();
 }
 
 /** As the server itself reads its arguments: every word with two dashes begins a setting. */

@@ -21,6 +21,8 @@ export interface ServerStart {
   readonly stopSignal: NodeJS.Signals;
   /** The quickest end that still frees what the system lent. */
   readonly endSignal: NodeJS.Signals;
+  /** Frees what a kill left with the system, where the server itself would do that only at its next start. */
+  readonly clearAfterKill?: () => Promise<void>;
 }
 
 const startMsMax = 20_000;
@@ -31,6 +33,7 @@ export class ServerProcess implements AsyncDisposable {
   readonly #start: ServerStart;
   #child: ChildProcess | undefined;
   #gone: Promise<unknown> = Promise.resolve();
+  #wasKilled = false;
 
   constructor(start: ServerStart) {
     this.#start = start;
@@ -70,13 +73,14 @@ export class ServerProcess implements AsyncDisposable {
   async kill9(): Promise<void> {
     if (this.#child === undefined) return;
     const { pid } = this;
+    this.#wasKilled = true;
     this.#child.ref();
     // Frozen first: it cannot start another child between the listing and the kill.
     this.#child.kill("SIGSTOP");
     const children = await childrenOf(pid);
     for (const id of [pid, ...children]) signal(id, "SIGKILL");
     await this.#gone;
-    await gone(children);
+    while (children.length > 0 && (await running(children)).length > 0) await delay(10);
   }
 
   /** Lets it finish what it does. */
@@ -101,6 +105,7 @@ export class ServerProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end(this.#start.endSignal);
+    if (this.#wasKilled) await this.#start.clearAfterKill?.();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     forgetGuarded(this.folder);
   }
@@ -113,6 +118,7 @@ export class ServerProcess implements AsyncDisposable {
     closeSync(log);
     let failure = "";
     this.#child = child;
+    this.#wasKilled = false;
     if (child.pid !== undefined) guardProcess(child.pid);
     this.#gone = once(child, "exit")
       .catch((error: Error) => {
@@ -159,7 +165,7 @@ interface Process {
 }
 
 /** Every process that runs; those that have ended and wait to be collected are left out. */
-async function processes(): Promise<readonly Process[]> {
+async function listProcesses(): Promise<readonly Process[]> {
   const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,stat="]);
   return stdout
     .split("\n")
@@ -168,9 +174,7 @@ async function processes(): Promise<readonly Process[]> {
     .map(([pid, parent]) => ({ pid: Number(pid), parent: Number(parent) }));
 }
 
-const childrenOf = async (pid: number): Promise<readonly number[]> => (await processes()).filter((entry) => entry.parent === pid).map((entry) => entry.pid);
+const childrenOf = async (pid: number): Promise<readonly number[]> => (await listProcesses()).filter((entry) => entry.parent === pid).map((entry) => entry.pid);
 
-async function gone(pids: readonly number[]): Promise<void> {
-  if (pids.length === 0) return;
-  while ((await processes()).some((entry) => pids.includes(entry.pid))) await delay(10);
-}
+/** Those of the processes that still run. */
+export const running = async (pids: readonly number[]): Promise<readonly number[]> => (await listProcesses()).map((entry) => entry.pid).filter((pid) => pids.includes(pid));
