@@ -32,16 +32,10 @@ export const compactedError = (asked: Revision, compacted: Revision): HoldfastEr
     details: { asked, compacted },
   });
 
-const gapAround = (revision: Revision, gaps: NamespaceFacts["gaps"]): NamespaceFacts["gaps"][number] | undefined =>
-  gaps.find(([kept, base]) => revision > kept && revision < base);
-
-/** Where a reader stands who has looked at everything up to this revision: never inside a gap, from where nobody may go on. */
-export const beyondGap = (revision: Revision, gaps: NamespaceFacts["gaps"]): Revision => gapAround(revision, gaps)?.[1] ?? revision;
-
 /** The past after this revision must be whole: neither compacted away nor lost when history went back. */
 export function requireKept(after: Revision, { compacted, gaps }: Pick<NamespaceFacts, "compacted" | "gaps">): void {
   if (after < compacted) throw compactedError(after, compacted);
-  const lost = gapAround(after, gaps);
+  const lost = gaps.find(([kept, base]) => after > kept && after < base);
   if (lost !== undefined)
     throw new HoldfastError("compacted", `Revision ${after} is not part of this history any more: the store went back to revision ${lost[0]} and continued above ${lost[1]}.`, {
       hint: "Read the current state and continue from its revision.",
@@ -49,12 +43,19 @@ export function requireKept(after: Revision, { compacted, gaps }: Pick<Namespace
     });
 }
 
-/** Distance that covers whatever may have been committed and lost, and the grid of bases: a revision's billions count how often history went back. */
+/** Distance that covers whatever may have been committed and lost, and the grid of bases: a revision's billions grow each time history went back. */
 const lostRevisionsMax = 100_000_000;
 const baseStep = 1_000_000_000;
+/** Of a step, so many revisions are set aside for each millisecond: it wraps after nearly three hours. */
+const revisionsPerMs = 100;
 
-/** Where a namespace goes on when its history went back to `kept`; `seen` is the highest revision anybody here remembers. */
-export const baseAbove = (kept: Revision, seen: Revision): Revision => (Math.floor((Math.max(kept, seen) + lostRevisionsMax) / baseStep) + 1) * baseStep;
+/**
+ * Where a namespace goes on when its history went back to `kept`; `seen` is the highest revision anybody here remembers.
+ * The time has a part in it because what was committed after going on may be lost again, with everybody's memory of it: going on from
+ * the same `kept` a little later must not give the same revisions a second time. `nowMs` is the server's real time.
+ */
+export const baseAbove = (kept: Revision, seen: Revision, nowMs: number): Revision =>
+  (Math.floor((Math.max(kept, seen) + lostRevisionsMax) / baseStep) + 1) * baseStep + ((Math.floor(nowMs) * revisionsPerMs) % baseStep);
 
 /** The revision up to which a policy of keeping so many revisions lets go. Gaps count for nothing: a history that leapt is not older for it. */
 export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision" | "gaps">, revisions: number): Revision {

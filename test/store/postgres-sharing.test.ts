@@ -6,7 +6,7 @@ import { everything } from "../../src/store/ranges.ts";
 import type { Engine, Store } from "../../src/store/store.ts";
 import { freshPostgresUrl, sharedPostgres } from "../support/servers/fresh-url.ts";
 import { TransactionPooler } from "../support/servers/transaction-pooler.ts";
-import { commit, commitOf, committed, commitBatch, namespace, put } from "./conformance/fixture.ts";
+import { commit, commitBatch, commitOf, namespace, put } from "./conformance/fixture.ts";
 
 const storeOf = (engine: Engine, name = namespace): Store => openNamespaceStore(engine, name, systemClock);
 
@@ -54,7 +54,7 @@ test("namespaces that several engines make at once get numbers of their own, and
   const url = await freshPostgresUrl();
   await using one = await openPostgresEngine({ url });
   await using two = await openPostgresEngine({ url });
-  const names = ["a b", "Ä/é", "x--y", "0:;@".slice(0, 2), "名前", "A B", ...Array.from({ length: 10 }, (_, i) => `n${i}`)];
+  const names = ["a b", "Ä/é", "x--y", "0:", "名前", "A B", ...Array.from({ length: 10 }, (_, i) => `n${i}`)];
   await Promise.all(names.flatMap((name) => [commit(storeOf(one, name), put("from one", name)), commit(storeOf(two, name), put("from two", name))]));
   for (const name of names) expect((await storeOf(two, name).read(everything)).entries.map(({ value }) => value)).toEqual([name, name]);
   expect(new Set(await one.namespaces())).toEqual(new Set(names));
@@ -71,7 +71,8 @@ test("another process hears of a commit by notification, well before the next po
   await new Promise((resolve) => setTimeout(resolve, 100));
   const times: number[] = [];
   for (let i = 0; i < 5; i += 1) times.push(await msUntilRung(listener, () => commit(storeOf(writer), put("a", i))));
-  expect(Math.min(...times)).toBeLessThan(200);
+  // By polling alone, five changes would take two and a half seconds to be found, and less than one only once in 120 times.
+  expect(times.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1_000);
   stop();
 });
 
@@ -98,24 +99,4 @@ test("through a pooler that gives every transaction another connection everythin
   expect((await engine.health(namespace)).facts).toMatchObject({ notifications: "do not arrive: polling" });
   expect(await msUntilRung(engine, () => commit(storeOf(outside), put("n", 1)))).toBeLessThan(2_000);
   stop();
-});
-
-test("a commit is durable even where the role's default is not to wait for the disk; a stronger default is kept", async () => {
-  const url = await freshPostgresUrl();
-  const { Client } = (await import("pg")).default;
-  const admin = new Client(await sharedPostgres());
-  await admin.connect();
-  const schema = new URL(url).searchParams.get("schema") as string;
-  for (const [setting, kept] of [
-    ["off", "on"],
-    ["local", "local"],
-    ["remote_apply", "remote_apply"],
-  ]) {
-    await admin.query(`ALTER ROLE CURRENT_USER SET synchronous_commit = ${setting}`);
-    await using engine = await openPostgresEngine({ url });
-    committed((await commitBatch(engine, [commitOf(put("a"))]))[0]);
-    expect((await engine.health(namespace)).facts, schema).toMatchObject({ synchronous_commit: kept });
-  }
-  await admin.query("ALTER ROLE CURRENT_USER RESET synchronous_commit");
-  await admin.end();
 });

@@ -14,7 +14,8 @@ const open = async (server: RedisServer, query = ""): Promise<{ engine: Engine; 
   const engine = await openRedisEngine({ url: `${server.url}${query}` });
   return { engine, store: openNamespaceStore(engine, name, systemClock), [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 };
-const billion = 1_000_000_000;
+/** The first leap of a history ends between one and two billion; where, the time says. */
+const isLeap = (revision: number): boolean => Math.floor(revision / 1_000_000_000) === 1;
 
 test("a Redis with appendfsync always that is killed and started again goes on where it was, with its scripts loaded anew", async () => {
   await using server = await startRedis();
@@ -42,11 +43,13 @@ test("a restart that may have lost writes (everysec) lifts revisions and version
   await server.restart();
   await using other = await open(server);
   const result = await commit(other.store, [put("a", 3), put("b")]);
-  expect(result).toMatchObject({ revision: billion + 1, writes: [{ version: billion + 1 }, { version: billion + 1 }] });
-  expect((await commit(store, put("a", 4))).revision).toBe(billion + 2);
+  const base = result.revision - 1;
+  expect(isLeap(base)).toBe(true);
+  expect(result).toMatchObject({ writes: [{ version: base + 1 }, { version: base + 1 }] });
+  expect((await commit(store, put("a", 4))).revision).toBe(base + 2);
   const health = await engine.health(name);
-  expect(health.facts).toMatchObject({ base: billion, gaps: [[3, billion]], revision: billion + 2 });
-  expect(health.warnings).toContainEqual({ about: "history", says: expect.stringContaining("went on above 1000000000") });
+  expect(health.facts).toMatchObject({ base, gaps: [[3, base]], revision: base + 2 });
+  expect(health.warnings).toContainEqual({ about: "history", says: expect.stringContaining(`went on above ${base}`) });
   expect(await codeOf(store.log({ ranges: [everything], after: 4 }))).toBe("compacted");
   expect((await store.log({ ranges: [everything], after: 3 })).rows).toHaveLength(3);
   expect((await store.read(everything, { at: 2 })).entries).toMatchObject([{ value: 1, version: 2 }]);
@@ -59,8 +62,10 @@ test("a history that went back behind what this process has seen is noticed and 
   for (let i = 0; i < 7; i += 1) await commit(store, put("a", i));
   await server.command("FLUSHALL");
   expect((await engine.health(name)).warnings).toContainEqual({ about: "history", says: expect.stringMatching(/seen revision 7, and the server shows 0/) });
-  expect(await commit(store, put("a"))).toMatchObject({ revision: billion + 1, writes: [{ version: billion + 1, existed: false }] });
-  expect((await engine.health(name)).facts).toMatchObject({ base: billion, gaps: [[0, billion]] });
+  const { revision, writes } = await commit(store, put("a"));
+  expect(isLeap(revision)).toBe(true);
+  expect(writes).toEqual([{ version: revision, existed: false }]);
+  expect((await engine.health(name)).facts).toMatchObject({ base: revision - 1, gaps: [[0, revision - 1]] });
   expect(await engine.namespaces()).toEqual([name]);
 });
 
@@ -74,16 +79,18 @@ test("a replica that is promoted is another server: its history is lifted even w
   }
   await replica.command("REPLICAOF", "NO", "ONE");
   await using promoted = await open(replica);
-  expect(await commit(promoted.store, put("a", 2))).toMatchObject({ revision: billion + 1, writes: [{ version: billion + 1, existed: true }] });
+  const { revision, writes } = await commit(promoted.store, put("a", 2));
+  expect(isLeap(revision)).toBe(true);
+  expect(writes).toEqual([{ version: revision, existed: true }]);
 });
 
 test("replicas that do not confirm in time make the outcome unknown, and the same request key tells the truth", async () => {
   await using server = await startRedis();
-  await using opened = await open(server, "?wait_replicas=1&deadline=400ms");
+  await using opened = await open(server, "?wait_replicas=1&deadline=1s");
   const request = { key: "r", fingerprint: "f", note: null };
   const startMs = performance.now();
   const error = await opened.store.commit(commitOf(put("a"), { request })).catch((reason: unknown) => reason);
-  expect(performance.now() - startMs).toBeLessThan(1_500);
+  expect(performance.now() - startMs).toBeLessThan(1_900);
   if (!isHoldfastError(error, "outcome_unknown")) throw new Error(String(error));
   expect(error.message).toMatch(/0 of 1 replicas confirmed/);
   await using patient = await open(server);
@@ -149,13 +156,13 @@ test("a watcher in another process's place hears of commits at once, and goes on
   const stop = new AbortController();
   const seen: Change[] = [];
   const latencies: number[] = [];
+  const sentMs = new Map<number, number>();
   const watching = (async () => {
     for await (const change of reader.store.watch(everything, 0, stop.signal)) {
       seen.push(change);
       latencies.push(performance.now() - (sentMs.get(change.revision) ?? 0));
     }
   })().catch((error: unknown) => error);
-  const sentMs = new Map<number, number>();
   const send = async (from: number, to: number): Promise<void> => {
     for (let i = from; i <= to; i += 1) {
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -165,7 +165,7 @@ export function leapIfWentBack(row: NamespaceRow, identity: string | null, seen:
   const wentBack = row.revision < seen;
   if (identity !== null) row.servedBy = identity;
   if (!isOther && !wentBack) return false;
-  const base = baseAbove(row.revision, seen);
+  const base = baseAbove(row.revision, seen, row.hostMs);
   row.gaps = [...row.gaps, [row.revision, base] as const].slice(-gapsMax);
   row.revision = base;
   row.base = base;

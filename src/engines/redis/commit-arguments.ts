@@ -53,7 +53,8 @@ function pushWrite(args: string[], write: PreparedWrite, numbers: KeyNumbers): v
 }
 
 type RawResult = string | readonly (string | number)[];
-export type CommitReply = readonly [nowMs: string, revision: string, results: readonly RawResult[], values: readonly string[]] | readonly ["sealed", seal: string] | readonly ["full"];
+export type CommitDone = readonly [nowMs: string, revision: string, results: readonly RawResult[], values: readonly string[], leapt: string];
+export type CommitReply = CommitDone | readonly ["sealed", seal: string] | readonly ["full"];
 
 export function commitResults(batch: readonly PreparedCommit[], nowMs: number, results: readonly RawResult[], values: readonly string[]): CommitResult[] {
   const jsonOf = new Map<string, string>();

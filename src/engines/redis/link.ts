@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { Redis } from "ioredis";
 import type { Log } from "../../kernel/log.ts";
 import { closedError, connectError, isFinal } from "./redis-errors.ts";
@@ -181,7 +182,7 @@ export class Link {
   #sender(redis: Redis): Connected["send"] {
     const { Command } = this.#driver;
     return async (name, args, untilMs) => {
-      if (redis.status !== "ready" || performance.now() >= untilMs) throw new Lost(false);
+      if (redis.status !== "ready" || !(redis.stream as Duplex).writable || performance.now() >= untilMs) throw new Lost(false);
       const command = new Command(name, args as string[], { replyEncoding: "utf8" });
       try {
         return await within(redis.sendCommand(command) as Promise<unknown>, untilMs);

@@ -61,7 +61,7 @@ local function is_restart()
   return real_now - match(server, 'uptime_in_seconds:(%d+)') * 1000 + 1000 >= clock
 end
 if seen > revision or (revision > 0 and m[9] ~= run_id and not is_restart()) then
-  base = (math.floor((math.max(revision, seen) + 1e8) / 1e9) + 1) * 1e9
+  base = (math.floor((math.max(revision, seen) + 1e8) / 1e9) + 1) * 1e9 + (ARGV[1] ~= '' and now or real_now) * 100 % 1e9
   local kept = {}
   for gap in string.gmatch(gaps..' '..num(revision)..':'..num(base), '%S+') do kept[#kept + 1] = gap end
   gaps = table.concat(kept, ' ', math.max(1, #kept - ${gapsMax - 1}))

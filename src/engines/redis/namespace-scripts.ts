@@ -4,7 +4,7 @@ import type { Script } from "./lua-basis.ts";
 import { metaKey } from "./key-names.ts";
 import type { Facts } from "./records.ts";
 import { toFacts } from "./records.ts";
-import { isReply, notConfirmed, replyCode } from "./redis-errors.ts";
+import { isReply, lostAnswer, notConfirmed, replyCode } from "./redis-errors.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import type { Exchange, Roads } from "./roads.ts";
 import type { ServerFacts } from "./server-facts.ts";
@@ -18,8 +18,9 @@ interface Shown {
 
 type Send = Parameters<Exchange<unknown>>[0];
 
-/** How much sooner a wait for replicas ends than the call: its answer has to come back as well. */
-const marginMs = 50;
+/** How much sooner a wait for replicas ends than the call: Redis looks at such waits ten times a second, and its answer has to come back. */
+const marginMsMax = 250;
+const marginShare = 0.4;
 
 /** Runs scripts on namespaces, with what each of them needs to know of time and of the past. */
 export class ScriptRunner {
@@ -84,10 +85,14 @@ export class ScriptRunner {
     const basis = [key, this.#time(), String(shown?.nowMs ?? 0), isMoving ? "0" : String(shown?.revision ?? 0), isLasting(server) ? "1" : "0", server.home];
     const { waitReplicas, waitAof } = this.#settings;
     if (waitReplicas === 0 && !waitAof) return evaluate(send, script, [...basis, ...args]);
-    // On the same connection and in one go: it waits for what was written before it there.
-    const waitMs = String(Math.max(1, Math.floor(untilMs - performance.now() - marginMs)));
-    const wait = (): Promise<unknown> => (waitAof ? send("waitaof", ["1", String(waitReplicas), waitMs]) : send("wait", [String(waitReplicas), waitMs]));
-    const [reply, reached] = await evaluateThen(send, script, [...basis, ...args], wait);
+    const reply = await evaluate(send, script, [...basis, ...args]);
+    // On the same connection: it waits for what was written before it there.
+    const leftMs = untilMs - performance.now();
+    const waitMs = String(Math.max(1, Math.floor(leftMs - Math.min(marginMsMax, leftMs * marginShare))));
+    const waiting = waitAof ? send("waitaof", ["1", String(waitReplicas), waitMs]) : send("wait", [String(waitReplicas), waitMs]);
+    const reached = await waiting.catch((error: unknown) => {
+      throw isReply(error) ? notConfirmed("Redis would not say how far it got") : lostAnswer(error);
+    });
     const [onDisk, replicas] = waitAof ? (reached as [number, number]) : [1, reached as number];
     if (onDisk < 1) throw notConfirmed("was not written to its disk in time");
     if (replicas < waitReplicas) throw notConfirmed(`${replicas} of ${waitReplicas} replicas confirmed it in time`);
@@ -120,21 +125,5 @@ async function evaluate(send: Send, script: Script, [key = "", ...args]: readonl
     // A server that was started or promoted since has not seen the text; that it says so proves that nothing ran.
     if (replyCode(error) !== "NOSCRIPT") throw error;
     return send("eval", [script.text, "1", key, ...args]);
-  }
-}
-
-async function evaluateThen(send: Send, script: Script, [key = "", ...args]: readonly string[], then: () => Promise<unknown>): Promise<[unknown, unknown]> {
-  const both = (reply: Promise<unknown>): Promise<[unknown, unknown]> => {
-    const later = then().catch((error: unknown) => {
-      throw isReply(error) ? notConfirmed("Redis would not say how far it got") : error;
-    });
-    later.catch(() => {});
-    return reply.then(async (answer) => [answer, await later]);
-  };
-  try {
-    return await both(send("evalsha", [script.sha, "1", key, ...args]));
-  } catch (error) {
-    if (replyCode(error) !== "NOSCRIPT") throw error;
-    return both(send("eval", [script.text, "1", key, ...args]));
   }
 }

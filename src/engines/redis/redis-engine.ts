@@ -26,7 +26,7 @@ import type {
   StoredRecord,
   StoredRequest,
 } from "../../store/store.ts";
-import type { CommitReply } from "./commit-arguments.ts";
+import type { CommitDone, CommitReply } from "./commit-arguments.ts";
 import { commitArguments, commitResults, partsOf } from "./commit-arguments.ts";
 import { healthOf } from "./engine-health.ts";
 import { filterOf, lexicalBounds, metaKey, namespacesKey, storeKey } from "./key-names.ts";
@@ -144,12 +144,15 @@ class RedisEngine implements Engine {
       requireUnsealed(JSON.parse(reply[1] as string) as Seal, "commit");
       throw new HoldfastError("internal", "A namespace was refused for a seal that forbids nothing.");
     }
-    const [now, revision, raw, values] = reply as Extract<CommitReply, readonly [string, string, readonly unknown[], readonly string[]]>;
+    const [now, revision, raw, values, leapt] = reply as CommitDone;
     const nowMs = Number(now);
+    // What lost a part of the namespace may have lost its name in the list, too.
+    if (leapt === "1") this.#listed.delete(namespace);
     const before = this.#scripts.shownRevision(namespace);
     this.#scripts.noteShown(namespace, { revision: Number(revision), nowMs });
     // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
     if (Number(revision) > before) setImmediate(() => this.#bell.ring(namespace));
+    if (leapt === "1") await this.#list(namespace).catch(() => {});
     return commitResults(batch, nowMs, raw, values);
   }
 

@@ -15,7 +15,7 @@ export const rightsHint = (prefix: string): string => `Give the user: ACL SETUSE
 const checkScript = `#!lua flags=no-writes
 local lacking = {}
 for i = 2, #ARGV do
-  if not redis.acl_check_cmd(ARGV[i], ARGV[1], '1', '1', '1') then lacking[#lacking + 1] = ARGV[i] end
+  if not redis.acl_check_cmd(ARGV[i], ARGV[1], ARGV[1], ARGV[1], ARGV[1]) then lacking[#lacking + 1] = ARGV[i] end
 end
 return lacking`;
 

@@ -30,6 +30,8 @@ const versionMin = [7, 0] as const;
 export async function readServerFacts(send: Send, home: string): Promise<ServerFacts> {
   const [infoText, config] = await Promise.all([send("info", []), readConfig(send)]);
   const info = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(String(infoText))?.[1] ?? "";
+  // While it reads its log it says that it has none: what it promises can only be told afterwards.
+  if (info("loading") === "1") throw new HoldfastError("unavailable", "Redis is reading its data after a start; nothing was changed.", { hint: "Try again shortly." });
   const valkey = info("valkey_version");
   return {
     product: valkey === "" ? "Redis" : "Valkey",

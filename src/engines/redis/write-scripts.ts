@@ -105,7 +105,7 @@ for request, text in pairs(kept) do
   call('ZADD', REQUEST_AGE, kept_until, request)
 end
 if row_count > 0 or leapt then write_meta() end
-return {num(now), num(revision), out, values}
+return {num(now), num(revision), out, values, leapt and '1' or '0'}
 `,
 );
 

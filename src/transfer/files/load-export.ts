@@ -1,4 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
+import { systemClock } from "../../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
@@ -182,7 +183,7 @@ async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespa
 }
 
 export function leap(facts: NamespaceFacts): NamespaceFacts {
-  const base = baseAbove(facts.revision, facts.revision);
+  const base = baseAbove(facts.revision, facts.revision, systemClock.nowMs());
   return { ...facts, base, revision: base, gaps: [...facts.gaps, [facts.revision, base] as const].slice(-gapsMax) };
 }
 

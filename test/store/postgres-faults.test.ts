@@ -1,0 +1,231 @@
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { HoldfastError } from "../../src/kernel/errors.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { everything } from "../../src/store/ranges.ts";
+import type { Engine, Store } from "../../src/store/store.ts";
+import { FaultProxy } from "../support/fault-proxy.ts";
+import type { PostgresServer } from "../support/servers/postgres-server.ts";
+import { startPostgres } from "../support/servers/postgres-server.ts";
+import { codeOf, commit, commitBatch, commitOf, committed, namespace, put } from "./conformance/fixture.ts";
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+let stores = 0;
+const freshUrl = (query = ""): string => {
+  stores += 1;
+  return `${server.url}?schema=faults_${stores}${query}`;
+};
+const storeOf = (engine: Engine): Store => openNamespaceStore(engine, namespace, systemClock);
+
+async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly result: PromiseSettledResult<T> }> {
+  const startMs = performance.now();
+  const [result] = await Promise.allSettled([work]);
+  return { ms: performance.now() - startMs, result: result as PromiseSettledResult<T> };
+}
+
+const reasonOf = (result: PromiseSettledResult<unknown>): HoldfastError => (result as PromiseRejectedResult).reason as HoldfastError;
+
+test("a server that was killed and came back is used again by itself, and nothing acknowledged is lost", { timeout: 30_000 }, async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl("&deadline=5s") });
+  const store = storeOf(engine);
+  for (let round = 1; round <= 2; round += 1) {
+    await commit(store, put("a", round));
+    await server.kill9();
+    expect(await codeOf(store.read(everything))).toBe("unavailable");
+    expect(await codeOf(store.commit(commitOf(put("a", "lost"))))).toBe("unavailable");
+    await server.restart();
+    const startMs = performance.now();
+    await expect.poll(() => store.read(everything).then(({ entries }) => entries, () => undefined), { timeout: 5_000 }).toMatchObject([{ value: round, version: round }]);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+  }
+});
+
+test("a polite restart between two calls is not noticed by the second: idle connections that died are replaced", async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl() });
+  await commit(storeOf(engine), put("a", 1));
+  await server.stop();
+  await server.restart();
+  await commit(storeOf(engine), put("a", 2));
+  expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 2 }]);
+});
+
+test("a server that hears and does not answer costs a caller the deadline and no more: reads and unsent commits are unavailable, a sent commit is unknown", { timeout: 30_000 }, async () => {
+  const url = freshUrl("&deadline=1s");
+  await using proxy = await FaultProxy.open(server.port);
+  await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
+  const store = storeOf(engine);
+  await commit(store, put("a", 1));
+
+  await proxy.set({ kind: "black-hole" });
+  for (const call of [store.read(everything), store.commit(commitOf(put("a", 2)))]) {
+    const { ms, result } = await timed(call);
+    expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
+    expect(ms).toBeLessThan(1_800);
+  }
+  await proxy.heal();
+  await expect.poll(() => codeOrOk(store.read(everything)), { timeout: 5_000 }).toBe("ok");
+  expect((await store.read(everything)).entries).toMatchObject([{ value: 1 }]);
+});
+
+const codeOrOk = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "ok",
+    (error: HoldfastError) => error.code,
+  );
+
+test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", { timeout: 60_000 }, async () => {
+  const url = freshUrl("&deadline=2s&pool=1");
+  await using proxy = await FaultProxy.open(server.port);
+  await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
+  await using direct = await openPostgresEngine({ url });
+  const store = storeOf(engine);
+  await commit(store, put("warm", 0));
+  const seen = new Set<string>();
+  // The whole dialogue of a commit has some 600 bytes of answers: cut at every part of it.
+  for (let afterBytes = 0; afterBytes <= 900; afterBytes += 45) {
+    await codeOrOk(store.read(everything));
+    await proxy.set({ kind: "cut-answers", afterBytes, times: 1 });
+    const key = `cut ${afterBytes}`;
+    const request = { key, fingerprint: "f", note: null };
+    const code = await codeOrOk(store.commit(commitOf(put(key, afterBytes), { request })));
+    await proxy.heal();
+    seen.add(code);
+    const there = (await direct.read(namespace, [{ start: key, end: `${key}\0` }], {})).entries.length;
+    if (code === "ok") expect(there).toBe(1);
+    if (code === "unavailable") expect(there).toBe(0);
+    // Asked again, it happens once, whatever the first answer was.
+    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request }))), { timeout: 5_000 }).toBe("ok");
+    expect((await direct.read(namespace, [{ start: key, end: `${key}\0` }], {})).entries).toMatchObject([{ version: 1 }]);
+  }
+  expect([...seen].sort()).toEqual(expect.arrayContaining(["ok", "outcome_unknown"]));
+  for (const code of seen) expect(["ok", "unavailable", "outcome_unknown"]).toContain(code);
+});
+
+test("a server stopped while a commit waits for its disk leaves the outcome unknown, and reading tells it", { timeout: 30_000 }, async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl("&deadline=1s") });
+  const store = storeOf(engine);
+  await commit(store, put("a", 0));
+  let last = 0;
+  let failure: string | undefined;
+  const writing = (async () => {
+    while (failure === undefined) {
+      const code = await codeOrOk(store.commit(commitOf(put("a", last + 1))));
+      if (code === "ok") last += 1;
+      else failure = code;
+    }
+  })();
+  await delay(100);
+  await server.pause();
+  await writing;
+  expect(["unavailable", "outcome_unknown"]).toContain(failure);
+  await server.resume();
+  await expect.poll(() => codeOrOk(store.read(everything)), { timeout: 5_000 }).toBe("ok");
+  const { entries } = await store.read(everything);
+  expect(failure === "unavailable" ? [last] : [last, last + 1]).toContain(entries[0]?.value);
+});
+
+test("whoever stands still with the namespace's lock loses it after half a deadline, and the others go on", { timeout: 30_000 }, async () => {
+  const url = freshUrl("&deadline=2s&pool=1");
+  await using proxy = await FaultProxy.open(server.port);
+  await using stopped = await openPostgresEngine({ url: proxy.urlFor(url) });
+  await using other = await openPostgresEngine({ url });
+  await commit(storeOf(stopped), put("a", 1));
+  // The answer to its first step is held back: it has the lock and does not know it.
+  await proxy.set({ kind: "black-hole", only: "answers" });
+  const lost = codeOrOk(storeOf(stopped).commit(commitOf(put("a", "never"))));
+  await delay(100);
+  const { ms, result } = await timed(storeOf(other).commit(commitOf(put("a", 2))));
+  expect(result).toMatchObject({ status: "fulfilled", value: { ok: true, revision: 2 } });
+  expect(ms).toBeGreaterThan(300);
+  expect(ms).toBeLessThan(1_900);
+  expect(await lost).toBe("unavailable");
+  expect((await storeOf(other).read(everything)).entries).toMatchObject([{ value: 2, version: 2 }]);
+});
+
+test("a namespace that somebody else keeps locked gives unavailable at the deadline, and nothing was changed", { timeout: 30_000 }, async () => {
+  const url = freshUrl("&deadline=500ms");
+  await using engine = await openPostgresEngine({ url });
+  await commit(storeOf(engine), put("a", 1));
+  const other = new pg.Client(server.url);
+  await other.connect();
+  await other.query("BEGIN");
+  await other.query(`SELECT 1 FROM faults_${stores}.namespace FOR UPDATE`);
+  const { ms, result } = await timed(storeOf(engine).commit(commitOf(put("a", 2))));
+  expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
+  expect(ms).toBeLessThan(1_500);
+  // Reading waits for no lock.
+  expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 1 }]);
+  await other.query("ROLLBACK");
+  await other.end();
+  await expect.poll(() => codeOrOk(storeOf(engine).commit(commitOf(put("a", 3))))).toBe("ok");
+  expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 3, version: 2 }]);
+});
+
+test("a watcher whose connection was reset hears of what was committed meanwhile, in order and once", { timeout: 30_000 }, async () => {
+  const url = freshUrl();
+  await using proxy = await FaultProxy.open(server.port);
+  await using watching = await openPostgresEngine({ url: proxy.urlFor(url) });
+  await using writing = await openPostgresEngine({ url });
+  await commit(storeOf(writing), put("a", 0));
+  const heard: number[] = [];
+  const stop = new AbortController();
+  const watcher = (async () => {
+    for (;;)
+      try {
+        for await (const change of storeOf(watching).watch(everything, heard.length, stop.signal)) heard.push(change.revision);
+        return;
+      } catch (error) {
+        if ((error as HoldfastError).code !== "unavailable") throw error;
+        await delay(50);
+      }
+  })();
+  for (let i = 1; i <= 20; i += 1) {
+    await commit(storeOf(writing), put("a", i));
+    if (i % 7 === 0) proxy.resetAll();
+    await delay(20);
+  }
+  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(21);
+  expect(heard).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
+  stop.abort();
+  await watcher;
+});
+
+test("a commit is durable even where the role's default is not to wait for the disk; a stronger default is kept", async () => {
+  for (const [setting, kept] of [
+    ["off", "on"],
+    ["local", "local"],
+    ["remote_apply", "remote_apply"],
+  ]) {
+    await server.query(`ALTER ROLE holdfast SET synchronous_commit = ${setting}`);
+    await using engine = await openPostgresEngine({ url: freshUrl() });
+    committed((await commitBatch(engine, [commitOf(put("a"))]))[0]);
+    expect((await engine.health(namespace)).facts).toMatchObject({ synchronous_commit: kept });
+  }
+  await server.query("ALTER ROLE holdfast RESET synchronous_commit");
+});
+
+test("health reads back what the server promises and warns of what breaks it", { timeout: 20_000 }, async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl() });
+  const { engine: name, durability, facts, warnings } = await engine.health(namespace);
+  expect({ name, durability, facts, warnings }).toMatchObject({
+    name: "postgres",
+    durability: expect.stringContaining("on disk (fsync)"),
+    facts: { fsync: "on", synchronous_commit: "on", schema_version: 1, pooler_between: false, revision: 0, compacted_revision: 0, base: 0, gaps: [], round_trip_ms: expect.any(Number) },
+    warnings: [],
+  });
+  expect(Math.abs(facts.clock_difference_ms as number)).toBeLessThan(1_000);
+
+  await using unsafe = await startPostgres({ settings: { fsync: "off" } });
+  await using careless = await openPostgresEngine({ url: unsafe.superuserUrl });
+  const health = await careless.health(namespace);
+  expect(health.durability).not.toContain("loss of power");
+  expect(health.warnings.map(({ about }) => about)).toEqual(["durability", "rights"]);
+});
