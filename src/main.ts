@@ -72,7 +72,8 @@ async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: read
   if (config.readOnly && event === "pre-compact") return "";
   try {
     const input = isatty(0) ? {} : await readHookInput(process.stdin);
-    await using opened = await openStore(config, { stays: false, log: silentLog });
+    // Whoever only looks for something to tell leaves no empty store behind.
+    await using opened = await openStore(config, { stays: false, log: silentLog, creates: event === "pre-compact" });
     const { surroundings } = opened.base.server;
     return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, ttlMs: config.journalAgeMs });
   } catch (error) {

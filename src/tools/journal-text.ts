@@ -58,12 +58,14 @@ export interface RestoredText {
   readonly entry: JournalEntry | undefined;
   /** Those of the session, or of the entry where the session is another workspace's. */
   readonly highlights: readonly string[];
+  /** What others have saved for every workspace since. */
+  readonly news: readonly JournalEntry[];
   /** The entries before it, for depth "full". */
   readonly earlier: readonly JournalEntry[];
   readonly open: OpenWork;
 }
 
-export function restoredText(style: JournalStyle, { workspace, entry, highlights, earlier, open }: RestoredText): string {
+export function restoredText(style: JournalStyle, { workspace, entry, highlights, news, earlier, open }: RestoredText): string {
   if (entry === undefined)
     return [
       heading(style, "\u{1F41F}", "NOTHING TO RESTORE"),
@@ -89,6 +91,7 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
           ...(highlights.length > shownMax.highlights ? [`(${highlights.length - shownMax.highlights} earlier)`] : []),
           ...list(highlights.slice(-shownMax.highlights), shownMax.highlights),
         ]),
+    ...(news.length === 0 ? [] : [`${sign(style, "\u{1F310}")}Saved for every workspace since:`, ...news.map((each) => entryLine(each))]),
     ...(earlier.length === 0 ? [] : [`${sign(style, "\u{1F4DA}")}Last ${earlier.length} checkpoints:`, ...earlier.map((each) => entryLine(each))]),
     ...openLines(style, open),
   ].join("\n");

@@ -22,6 +22,8 @@ export interface EntryQuery {
   readonly untilMs?: number;
   /** Where the page before ended. */
   readonly before?: string;
+  /** Only what was saved for this workspace, or only what was saved for all; both when absent. */
+  readonly from?: "workspace" | "global" | "both";
 }
 export interface EntryPage {
   readonly entries: readonly JournalEntry[];
@@ -39,11 +41,10 @@ export async function listEntries({ store }: Reader, query: EntryQuery): Promise
 /** The same list without what stands in the entries. */
 export async function listEntryIds(
   { store }: Reader,
-  { workspace, limit, fromMs = 0, untilMs, before }: EntryQuery,
+  { workspace, limit, fromMs = 0, untilMs, before, from = "both" }: EntryQuery,
 ): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
-  const lists = await Promise.all(
-    placesOf(workspace).map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })),
-  );
+  const places = placesOf(workspace).filter((place) => from === "both" || (place === globalPlace) === (from === "global"));
+  const lists = await Promise.all(places.map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })));
   const positions = lists.flatMap(({ entries }) => entries.map((entry) => journalKeys.listed.positionOf(entry.key))).sort((a, b) => compareKeys(b, a));
   const shown = positions.slice(0, limit);
   return {
