@@ -20,7 +20,7 @@ const laws: Laws = {
     engines: may([...waist, "engines/*"]),
     "engines/memory": may([...waist, "search"]),
     "engines/sqlite": may([...waist, "search"], ["@photostructure/sqlite"]),
-    domain: may(waist),
+    domain: may([...waist, "search"]),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
     "domain/knowledge": may(domainBasis),

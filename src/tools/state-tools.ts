@@ -13,7 +13,7 @@ import { defineTool } from "./tool.ts";
 const leaseRef = z.strictObject({ resource_id: key, token });
 
 /** An entry as results show it, beside its key. */
-const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
+const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), agent_id: z.string().nullable(), expires_at: timeOrNull };
 const conflictShape = {
   reason: z.enum(["conflict", "not_found"]).optional(),
   expected_version: z.int().optional(),
@@ -66,6 +66,7 @@ export const stateGet = defineTool({
     revision: z.int().nullable(),
     updated_at: timeOrNull,
     updated_by: z.string().nullable(),
+    agent_id: z.string().nullable(),
     expires_at: timeOrNull,
   }),
   positional: ["key"],
@@ -78,7 +79,7 @@ export const stateGet = defineTool({
       versionAbove === undefined
         ? await readState(context, name, { version: pastVersion, revision: pastRevision })
         : await waitForState(context, name, versionAbove, toMs(seconds ?? waitSecondsDefault));
-    if (entry === undefined) return { key: name, value: null, found: false, version: 0, revision: null, updated_at: null, updated_by: null, expires_at: null };
+    if (entry === undefined) return { key: name, value: null, found: false, version: 0, revision: null, updated_at: null, updated_by: null, agent_id: null, expires_at: null };
     return { key: name, found: true, ...entryAnswer(entry) };
   },
 });
@@ -204,6 +205,7 @@ const entryAnswer = (entry: StateEntry) => ({
   revision: entry.revision,
   updated_at: toSeconds(entry.updatedAtMs),
   updated_by: entry.updatedBy,
+  agent_id: entry.agent ?? null,
   expires_at: toSecondsOrNull(entry.expiresAtMs),
 });
 

@@ -234,6 +234,11 @@ describe("search and timeline", () => {
     const { data, formattedOutput } = await tools.call("checkpoint", inEngine({ query: "what was wrong with the retry queue?" }));
     expect(data.checkpoints[0]).toMatchObject({ description: "Fixed the retryQueue", score: expect.any(Number) });
     expect(formattedOutput).toContain("matched:");
+    // The words of the question, not the stems they are looked for by.
+    expect((await tools.call("checkpoint", inEngine({ query: "fixing retries of queues" }))).data.checkpoints[0].why.toSorted()).toEqual(["fixing", "queues", "retries"]);
+    await tools.call("checkpoint", inEngine({ description: "Invoices are generated nightly" }));
+    // Another word for one that was asked for is shown as the entry has it.
+    expect((await tools.call("checkpoint", inEngine({ query: "generating the bill" }))).data.checkpoints[0].why.toSorted()).toEqual(["generating", "invoices"]);
     expect((await tools.call("checkpoint", inEngine({ query: "queue", limit: 1 }))).data.checkpoints).toHaveLength(1);
     expect((await tools.call("checkpoint", inEngine({ query: "read the code", since: "30m" }))).data.checkpoints.map(({ description }: Answer) => description)).not.toContain(
       "Read the code",

@@ -13,7 +13,8 @@ describe("state_set and state_get", () => {
       version: 1,
       revision: 1,
       updated_at: startSeconds,
-      updated_by: "ada",
+      updated_by: "tester",
+      agent_id: "ada",
       expires_at: null,
     });
   });
@@ -28,6 +29,7 @@ describe("state_set and state_get", () => {
       revision: null,
       updated_at: null,
       updated_by: null,
+      agent_id: null,
       expires_at: null,
     });
   });
@@ -38,10 +40,12 @@ describe("state_set and state_get", () => {
     expect(await call("state_get", { key: "k" })).toMatchObject({ found: true, value: null, version: 1 });
   });
 
-  test("without agent_id the author is the authenticated writer", async () => {
+  test("the author is the authenticated writer, whatever name a caller gives itself", async () => {
     const { call } = openTools({ writer: "os-user" });
     await call("state_set", { key: "k", value: 1 });
-    expect((await call("state_get", { key: "k" })).updated_by).toBe("os-user");
+    expect(await call("state_get", { key: "k" })).toMatchObject({ updated_by: "os-user", agent_id: null });
+    await call("state_set", { key: "k", value: 2, agent_id: "root" });
+    expect(await call("state_get", { key: "k" })).toMatchObject({ updated_by: "os-user", agent_id: "root" });
   });
 
   test("members named __proto__ and constructor come back untouched", async () => {
@@ -87,7 +91,7 @@ describe("state_set and state_get", () => {
       key: "k",
       expected_version: 0,
       actual_version: 1,
-      current: { value: "a", version: 1, revision: 1, updated_at: startSeconds, updated_by: "tester", expires_at: null },
+      current: { value: "a", version: 1, revision: 1, updated_at: startSeconds, updated_by: "tester", agent_id: null, expires_at: null },
     });
     expect((await call("state_set", { key: "k", value: "b", expected_version: 1 })).version).toBe(2);
     expect(await call("state_set", { key: "other", value: 1, expected_version: 3 })).toMatchObject({ ok: false, reason: "conflict", actual_version: 0, current: null });

@@ -5,6 +5,7 @@ import { compareKeys, keyRange, rangeBefore } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys } from "../keyspace.ts";
+import { matchedWords } from "../matched-words.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { globalPlace } from "./journal.ts";
 import type { JournalEntry } from "./journal-entry.ts";
@@ -63,8 +64,6 @@ export interface EntryHit {
 
 /** An entry may be large: so many are held in memory at a time. */
 const readAtOnce = 50;
-/** Terms that stand for the beginning of a word; they say nothing to a reader. */
-const beginningMark = "*";
 
 export async function searchEntries(
   { store }: Reader,
@@ -85,11 +84,14 @@ export async function searchEntries(
     for (const [i, { score, matched }] of some.entries()) {
       const entry = entries.get(ids[i] as string);
       if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit)
-        hits.push({ entry, score, why: matched.filter((term) => !term.endsWith(beginningMark)) });
+        hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
     }
   }
   return { hits, revision: found.revision };
 }
+
+const textOf = ({ description, workContext, highlights, tags, activeFiles }: JournalEntry): string =>
+  [description, workContext ?? "", ...highlights, ...tags, ...activeFiles].join("\n");
 
 /** By the full id alone. */
 export const readEntry = async ({ store }: Reader, id: string): Promise<JournalEntry | undefined> => (await readEntries({ store }, [id]))[0];
