@@ -133,6 +133,7 @@ const save: Action = async (context, args, workspace, style) => {
       highlights: entry.highlights.length,
       activeFiles: entry.activeFiles.length,
       sessionHighlights: saved.sessionHighlights,
+      droppedHighlights: saved.droppedHighlights,
       global: entry.global,
       expiresAt: saved.expiresAtMs === undefined ? null : new Date(saved.expiresAtMs).toISOString(),
     },
@@ -144,10 +145,10 @@ const restore: Action = async (context, args, workspace, style) => {
   const depth = args.depth ?? "highlights";
   const { mode, entries, news, revision } = await entriesToRestore(context, args, workspace, depth === "full" ? fullEntries : 1);
   const [entry] = entries;
-  const highlights = entry === undefined || depth !== "highlights" ? [] : (await readHighlights(context, entry, workspace)).highlights;
+  const { highlights, dropped } = entry === undefined || depth !== "highlights" ? { highlights: [], dropped: 0 } : await readHighlights(context, entry, workspace);
   const open = await readOpenWork(context, { workspace });
   return {
-    text: restoredText(style, { workspace, entry, highlights, news, earlier: depth === "full" ? entries : [], open }),
+    text: restoredText(style, { workspace, entry, highlights, dropped, news, earlier: depth === "full" ? entries : [], open }),
     data: {
       checkpointsLoaded: entries.length,
       depth,
@@ -155,6 +156,7 @@ const restore: Action = async (context, args, workspace, style) => {
       workspace: workspace.name,
       checkpoints: fitting(entries.map(entryAnswer), (each) => each),
       highlights,
+      droppedHighlights: dropped,
       globalSince: fitting(news.map(entryAnswer), (each) => each),
       open: {
         runs: open.runs.map(({ runId, name, lastStep, holder, expiresAtMs }) => ({

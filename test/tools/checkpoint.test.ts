@@ -228,6 +228,23 @@ describe("restore", () => {
   });
 });
 
+test("a session that has more highlights than are kept says how many had to make room", async () => {
+  const tools = openTools({ connection: "s" });
+  const save = (i: number) => tools.call("checkpoint", inEngine({ description: `part ${i}`, highlights: Array.from({ length: 100 }, (_, j) => `highlight ${i}.${j}`) }));
+  for (let i = 0; i < 5; i += 1) expect((await save(i)).data.droppedHighlights).toBe(0);
+  const { data, formattedOutput } = await save(5);
+  expect(data).toMatchObject({ sessionHighlights: 500, droppedHighlights: 100 });
+  expect(formattedOutput).toContain("(500 in session s; 100 older ones made room)");
+  await save(6);
+  const restored = await tools.call("checkpoint", inEngine());
+  expect(restored.data.droppedHighlights).toBe(200);
+  expect(restored.formattedOutput).toContain("Highlights of the session; 200 older ones made room:");
+  expect((await tools.call("resume", inEngine())).text).toContain("(200 older ones had to make room)");
+  expect((await tools.call("checkpoint", inEngine({ description: "one", highlights: ["a"], activeFiles: ["b"], sessionId: "t" }))).formattedOutput).toContain(
+    "1 highlight (1 in session t), 1 file\n",
+  );
+});
+
 describe("search and timeline", () => {
   test("search answers ranked hits with why, within since and limit", async () => {
     const tools = await worked();

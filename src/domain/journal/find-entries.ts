@@ -83,8 +83,7 @@ export async function searchEntries(
     const entries = new Map((await readEntries({ store }, ids)).map((entry) => [entry.id, entry]));
     for (const [i, { score, matched }] of some.entries()) {
       const entry = entries.get(ids[i] as string);
-      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit)
-        hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
+      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit) hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
     }
   }
   return { hits, revision: found.revision };

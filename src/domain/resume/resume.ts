@@ -129,9 +129,9 @@ function openSection({ runs, leases, more }: OpenWork, agent: string | undefined
 }
 
 /** Newest first: what does not fit is old. */
-function highlightsSection({ highlights, revision }: { readonly highlights: readonly string[]; readonly revision: Revision }): PackSection {
+function highlightsSection({ highlights, dropped, revision }: { readonly highlights: readonly string[]; readonly dropped: number; readonly revision: Revision }): PackSection {
   return {
-    title: "Highlights of its session, newest first",
+    title: `Highlights of its session, newest first${dropped === 0 ? "" : ` (${dropped} older ones had to make room)`}`,
     revision,
     share: 0.2,
     items: highlights.toReversed().map((text) => ({ counts: "highlights", lines: [oneLine("- ", text)], revision })),
