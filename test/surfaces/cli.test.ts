@@ -45,6 +45,18 @@ describe("commands from tools", () => {
     expect(silent).toEqual([]);
   });
 
+  test("notes and research are shown as the text that was made for reading, once", async () => {
+    const { run } = openCommandLine();
+    expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe("Nothing that is stored answers this.\n");
+    await run(["knowledge", "save", "deploy", "Deploy needs the VPN."]);
+    const recalled = (await run(["knowledge", "recall", "how to deploy"])).stdout;
+    expect(recalled).toMatch(/^# Recalled notes \(1\)\n[\s\S]*\n> Deploy needs the VPN\.\n$/);
+    expect(recalled.match(/VPN/g)).toHaveLength(1);
+    const { checkpoint_id } = JSON.parse((await run(["research", "save", "The queue", "--core-question", "Which?", "--confidence", ".5", "--json"])).stdout);
+    expect((await run(["research", "load", checkpoint_id])).stdout).toMatch(/^# Research Context \(Restored\)\n[\s\S]*Confidence: 50%[\s\S]*> The queue\n$/);
+    expect((await run(["resume"])).stdout).toMatch(/[^\n]\n$/);
+  });
+
   test("a tool's examples are accepted as they stand in help", async () => {
     const { run } = openCommandLine();
     const config = join(folder, "config.json");
