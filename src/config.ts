@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { homedir, hostname, userInfo } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import * as z from "zod";
 import { durationForms, parseDurationMs } from "./kernel/duration.ts";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
@@ -303,7 +303,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
     claimTtlMs: claimTtl,
     historyAgeMs: historyAge,
     journalAgeMs: journalAge,
-    home: homedir(),
+    home: homeFolder(),
     origins,
     colourAllowed: nonEmpty(environment.NO_COLOR) === undefined,
   };
@@ -355,7 +355,7 @@ function storeFromAliases(environment: Environment): readonly [raw: string, orig
 }
 
 /** Clients start servers without a shell, so nobody else expands the tilde; a folder called "~" is never what was meant. */
-const absolutePath = (path: string): string => resolve(path.replace(/^~(?=[/\\])/, () => homedir()));
+const absolutePath = (path: string): string => resolve(path.replace(/^~(?=[/\\])/, () => homeFolder()));
 
 /** One absolute path from here on: a child process may work in another folder. */
 function withAbsolutePath(given: Given | undefined): Given | undefined {
@@ -364,10 +364,23 @@ function withAbsolutePath(given: Given | undefined): Given | undefined {
   return { ...given, raw: `sqlite:${path === ":memory:" ? path : absolutePath(path)}` };
 }
 
+/** HOME may be empty or relative where somebody made the environment by hand: memory would then be another one in every folder. */
+function homeFolder(): string {
+  const named = homedir();
+  try {
+    return isAbsolute(named) ? named : userInfo().homedir;
+  } catch {
+    return resolve(named);
+  }
+}
+
+/** The XDG specification wants relative ones ignored. */
+const absolute = (path: string | undefined): string | undefined => (path !== undefined && isAbsolute(path) ? path : undefined);
+
 function dataFolder(environment: Environment): string {
-  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "holdfast");
-  if (process.platform === "win32") return join(nonEmpty(environment.LOCALAPPDATA) ?? join(homedir(), "AppData", "Local"), "holdfast");
-  return join(nonEmpty(environment.XDG_DATA_HOME) ?? join(homedir(), ".local", "share"), "holdfast");
+  if (process.platform === "darwin") return join(homeFolder(), "Library", "Application Support", "holdfast");
+  if (process.platform === "win32") return join(nonEmpty(environment.LOCALAPPDATA) ?? join(homeFolder(), "AppData", "Local"), "holdfast");
+  return join(absolute(environment.XDG_DATA_HOME) ?? join(homeFolder(), ".local", "share"), "holdfast");
 }
 
 function readConfigFile(flags: Flags, environment: Environment): { readonly settings: Readonly<Record<string, unknown>>; readonly origin: string } {
@@ -421,13 +434,13 @@ export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJ
 
 /** Where this machine and its user keep clients' files; src/install works with it. */
 export const clientPlaces = (environment: Environment = process.env) => ({
-  home: homedir(),
+  home: homeFolder(),
   project: process.cwd(),
   platform: process.platform,
   claudeFolder: nonEmpty(environment.CLAUDE_CONFIG_DIR),
   codexFolder: nonEmpty(environment.CODEX_HOME),
   hermesFolder: nonEmpty(environment.HERMES_HOME),
-  xdgConfigFolder: nonEmpty(environment.XDG_CONFIG_HOME),
+  xdgConfigFolder: absolute(environment.XDG_CONFIG_HOME),
   appDataFolder: nonEmpty(environment.APPDATA),
   dataFolder: dataFolder(environment),
 });
