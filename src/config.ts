@@ -432,6 +432,21 @@ function sessionId(): number | undefined {
 /** The environment for a child process, with some variables of our own. */
 export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({ ...process.env, ...extra });
 
+/** What ties a git to one repository, as a git that started us (in a hook, in `rebase --exec`) would have set it. */
+const repositoryVariables = [
+  "GIT_DIR",
+  "GIT_WORK_TREE",
+  "GIT_INDEX_FILE",
+  "GIT_PREFIX",
+  "GIT_COMMON_DIR",
+  "GIT_OBJECT_DIRECTORY",
+  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+  "GIT_NAMESPACE",
+];
+
+/** The environment for a git that is to look at the folder it is told. */
+export const gitEnvironment = (): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(process.env).filter(([name]) => !repositoryVariables.includes(name)));
+
 /** Where this machine and its user keep clients' files; src/install works with it. */
 export const clientPlaces = (environment: Environment = process.env) => ({
   home: homeFolder(),

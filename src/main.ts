@@ -2,7 +2,7 @@ import { fstatSync, realpathSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
-import { childEnvironment, clientPlaces, defaultAgent, readConfig, settingArguments, settingFlags } from "./config.ts";
+import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments, settingFlags } from "./config.ts";
 import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
 import { version } from "./kernel/version.ts";
@@ -75,7 +75,7 @@ async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: read
     // Whoever only looks for something to tell leaves no empty store behind.
     await using opened = await openStore(config, { stays: false, log: silentLog, creates: event === "pre-compact" });
     const { surroundings } = opened.base.server;
-    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, ttlMs: config.journalAgeMs });
+    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, gitEnvironment: gitEnvironment(), ttlMs: config.journalAgeMs });
   } catch (error) {
     // Whoever looks for the reason asks for it with --log-level debug.
     openLog(config.logLevel)("debug", "hook_failed", { problem: error instanceof Error ? error.stack : String(error) });

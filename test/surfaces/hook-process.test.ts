@@ -132,6 +132,17 @@ describe("the pre-compact hook", () => {
     expect(JSON.parse((await startExecutable(built.main, ["checkpoint", "--json"], { env, cwd: join(project, "..", "clone") }).finished).stdout).meta.workspace.id).toBe(ids);
   });
 
+  test("tells of the folder's repository, also when started by a git that works on another", async () => {
+    const other = join(project, "..", "other");
+    execFileSync("git", ["init", "--quiet", "--initial-branch", "other", other], { env });
+    writeFileSync(join(other, "theirs.ts"), "");
+    Object.assign(env, { GIT_DIR: join(other, ".git"), GIT_WORK_TREE: other, GIT_INDEX_FILE: join(other, ".git", "index") });
+    await hook("pre-compact", { cwd: project });
+    for (const name of ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]) delete env[name];
+    const [entry] = JSON.parse((await run("checkpoint", "--json")).stdout).data.checkpoints;
+    expect(entry).toMatchObject({ activeFiles: [], description: expect.stringContaining("nothing uncommitted"), workContext: expect.stringContaining("Add the retry queue") });
+  });
+
   test("works outside a repository and before the first commit", async () => {
     rmSync(join(project, ".git"), { recursive: true });
     expect(await hook("pre-compact", { cwd: project })).toMatchObject(silent);

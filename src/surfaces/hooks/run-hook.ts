@@ -11,13 +11,15 @@ import { locateWorkspace } from "../../domain/workspace/workspace.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { HookInput } from "./hook-input.ts";
-import type { RepositoryState } from "./repository-state.ts";
+import type { Environment, RepositoryState } from "./repository-state.ts";
 import { readRepositoryState } from "./repository-state.ts";
 
 export interface HookContext {
   readonly scope: Scope;
   /** Where this process stands; the event may name another folder. */
   readonly surroundings: Surroundings;
+  /** For git: with nothing in it that leads to another repository than the folder's. */
+  readonly gitEnvironment: Environment;
   /** How long a saved entry is kept; for ever when absent. */
   readonly ttlMs?: number;
 }
@@ -66,12 +68,12 @@ const nothingKnown: RepositoryState = { recentCommits: [] };
 const carriedCharactersMax = 1_500;
 const filesMax = 50;
 
-async function preCompact({ scope, ttlMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
+async function preCompact({ scope, gitEnvironment, ttlMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
   // Git would go on looking where a workspace ends: a home folder under version control is nobody's project.
   const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
   const [written, repository, open] = await Promise.all([
     lastWritten(scope, workspace),
-    inRepository ? readRepositoryState(folder) : nothingKnown,
+    inRepository ? readRepositoryState(folder, gitEnvironment) : nothingKnown,
     readOpenWork(scope, { workspace }),
   ]);
   await saveEntry(
