@@ -132,16 +132,19 @@ async function verify(flags: Readonly<Record<string, FlagValue>>, request: Verif
   return { passed: report.passed, report, text: renderReport(report) };
 }
 
-/** The settings given as flags go into the client's file; hooks need only those that say where the store is. */
+/** What a hook must know too: where the store is, and what may be written there and for how long. */
+const hookSettings = ["store", "namespace", "config", "journal-age", "read-only"];
+
+/** The settings given as flags go into the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
   const config = readConfig(flags);
   const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
   // A wrong tool name would make every start of the server fail, where nobody sees why.
   toolsOf(config);
   const serverArgs = settingArguments(flags, config);
-  const storeArgs = settingArguments(flags, config, ["store", "namespace", "config"]);
+  const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
-  const plan = await planChange({ ...request, serverArgs, storeArgs }, clientPlaces(), running, Date.now());
+  const plan = await planChange({ ...request, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
   return { ...plan, colourAllowed: config.colourAllowed };
 }
 

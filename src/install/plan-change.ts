@@ -22,9 +22,9 @@ export interface ChangeRequest {
   readonly http?: string;
   /** Leave out skills, hooks and instructions. */
   readonly serverOnly: boolean;
-  /** Flags for the server that is started, and those of them that say which store. */
+  /** Flags for the server that is started, and those of them that its hooks must know. */
   readonly serverArgs: readonly string[];
-  readonly storeArgs: readonly string[];
+  readonly hookArgs: readonly string[];
 }
 
 export interface PlannedChange {
@@ -110,10 +110,10 @@ interface Circumstances {
   readonly roots: readonly string[];
 }
 
-async function editsOf(client: Client, { serverOnly, storeArgs, action }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
+async function editsOf(client: Client, { serverOnly, hookArgs, action }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
   const candidates = client.files[scope]?.(places) ?? [];
   // Hooks work on a local store; with a server elsewhere they would save where nobody looks.
-  const hookCommand = reach.kind === "stdio" || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...storeArgs]) : undefined;
+  const hookCommand = reach.kind === "stdio" || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) : undefined;
   const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, hookCommand) ?? []);
   // A client may read several of its files; what an earlier installation wrote to another one must be found too.
   const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];

@@ -25,7 +25,7 @@ async function openMachine(over: Partial<Places> = {}) {
   await mkdir(places.home, { recursive: true });
   await mkdir(places.project, { recursive: true });
   const plan = (request: Partial<ChangeRequest> & Pick<ChangeRequest, "client">, nowMs = 0) =>
-    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], storeArgs: [], ...request }, places, running, nowMs);
+    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], hookArgs: [], ...request }, places, running, nowMs);
   return {
     folder,
     places,
@@ -368,7 +368,7 @@ describe("how the server is started", () => {
 
   test("the store's flags reach the hooks, all flags reach the server", async () => {
     const { change, places } = await openMachine();
-    await change({ client: "claude-code", serverArgs: ["--store", "sqlite:/s", "--profile", "coding"], storeArgs: ["--store", "sqlite:/s"] });
+    await change({ client: "claude-code", serverArgs: ["--store", "sqlite:/s", "--profile", "coding"], hookArgs: ["--store", "sqlite:/s"] });
     expect(parseJsonc(await readFile(join(places.home, ".claude.json"), "utf8")).mcpServers.holdfast).toEqual({
       type: "stdio",
       command: "/opt/node",
