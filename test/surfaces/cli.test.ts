@@ -45,6 +45,29 @@ describe("commands from tools", () => {
     expect(silent).toEqual([]);
   });
 
+  test("columns stand under one another also where characters are wide or have marks", async () => {
+    const { run } = openCommandLine();
+    for (const [key, value] of [
+      ["plain", 1],
+      ["\u6d4b\u8bd5", 2],
+      ["e\u0301te\u0301", 3],
+      ["\u{1f41f}", 4],
+      ["\u6d4b".repeat(80), 5],
+    ] as const)
+      await run(["set", key, String(value)]);
+    const columnsOf = (text: string) => [...text.replace(/\p{M}/gu, "").replace(/[\u6d4b\u8bd5\u{1f41f}]/gu, "xx")];
+    const [header, ...rows] = (await run(["ls"])).stdout.trimEnd().split("\n");
+    const at = (header as string).indexOf("version");
+    expect(rows).toHaveLength(5);
+    for (const row of rows)
+      expect(
+        columnsOf(row)
+          .slice(at - 2, at + 1)
+          .join(""),
+        row,
+      ).toBe("  1");
+  });
+
   test("notes and research are shown as the text that was made for reading, once", async () => {
     const { run } = openCommandLine();
     expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe("Nothing that is stored answers this.\n");
