@@ -29,7 +29,6 @@ describe("state_set and state_get", () => {
       revision: null,
       updated_at: null,
       updated_by: null,
-      agent_id: null,
       expires_at: null,
     });
   });
@@ -43,7 +42,7 @@ describe("state_set and state_get", () => {
   test("the author is the authenticated writer, whatever name a caller gives itself", async () => {
     const { call } = openTools({ writer: "os-user" });
     await call("state_set", { key: "k", value: 1 });
-    expect(await call("state_get", { key: "k" })).toMatchObject({ updated_by: "os-user", agent_id: null });
+    expect(await call("state_get", { key: "k" })).not.toHaveProperty("agent_id");
     await call("state_set", { key: "k", value: 2, agent_id: "root" });
     expect(await call("state_get", { key: "k" })).toMatchObject({ updated_by: "os-user", agent_id: "root" });
   });
@@ -91,7 +90,7 @@ describe("state_set and state_get", () => {
       key: "k",
       expected_version: 0,
       actual_version: 1,
-      current: { value: "a", version: 1, revision: 1, updated_at: startSeconds, updated_by: "tester", agent_id: null, expires_at: null },
+      current: { value: "a", version: 1, revision: 1, updated_at: startSeconds, updated_by: "tester", expires_at: null },
     });
     expect((await call("state_set", { key: "k", value: "b", expected_version: 1 })).version).toBe(2);
     expect(await call("state_set", { key: "other", value: 1, expected_version: 3 })).toMatchObject({ ok: false, reason: "conflict", actual_version: 0, current: null });
