@@ -8,7 +8,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
-    globalSetup: ["test/support/worker-build.ts"],
+    globalSetup: ["test/support/worker-build.ts", "test/support/servers/shared-servers.ts"],
     sequence: { hooks: "list" },
   },
 });

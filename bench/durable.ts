@@ -46,7 +46,7 @@ export async function measureDurable({ folder, product, progress }: Surroundings
   }
 }
 
-function appendRate(descriptor: number): number {
+export function appendRate(descriptor: number): number {
   const bytes = Buffer.alloc(appendBytes, "x");
   const startedMs = performance.now();
   let count = 0;

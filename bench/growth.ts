@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { listState, readState, setState } from "../src/domain/state/state.ts";
 import { claimNextRun } from "../src/domain/workflows/claims.ts";
@@ -7,6 +6,9 @@ import { openEngine } from "../src/engines/open-store.ts";
 import { systemClock } from "../src/kernel/clock.ts";
 import { openNamespaceStore } from "../src/store/namespace-store.ts";
 import type { Scope } from "../src/store/transact.ts";
+import { startPostgres } from "../test/support/servers/postgres-server.ts";
+import { startRedis } from "../test/support/servers/redis-server.ts";
+import type { EngineName } from "./engines/measure-engines.ts";
 import type { Filling } from "./fill-store.ts";
 import { filledKey, fillStore } from "./fill-store.ts";
 import type { Figure } from "./report.ts";
@@ -31,11 +33,14 @@ interface Filled extends AsyncDisposable {
 }
 
 /** What an operation costs in a large store, against the same operation in a store that is as good as empty, taken in turns. */
-export async function measureGrowth({ folder, progress }: Surroundings, { entries, logRows }: { readonly entries: number; readonly logRows: number }): Promise<Figure[]> {
-  await using few = await openFilled(join(folder, "small.db"), small, progress);
-  const path = join(folder, "large.db");
-  await using many = await openFilled(path, { entries: entries - entriesPerRun * runsInLine, logRows: logRows - entriesPerRun * runsInLine, runs: runsInLine }, progress);
-  progress(`the large store has ${Math.round(statSync(path).size / 1_048_576)} MiB`);
+export async function measureGrowth(
+  { folder, progress }: Surroundings,
+  { engine, entries, logRows }: { readonly engine: EngineName; readonly entries: number; readonly logRows: number },
+): Promise<Figure[]> {
+  await using fewPlace = await places[engine](join(folder, "small.db"));
+  await using manyPlace = await places[engine](join(folder, "large.db"));
+  await using few = await openFilled(fewPlace.url, small, progress);
+  await using many = await openFilled(manyPlace.url, { entries: entries - entriesPerRun * runsInLine, logRows: logRows - entriesPerRun * runsInLine, runs: runsInLine }, progress);
   const figures: Figure[] = [];
   for (const [what, cost] of Object.entries(costs)) {
     const { large } = await measureAgainst(
@@ -46,7 +51,7 @@ export async function measureGrowth({ folder, progress }: Surroundings, { entrie
     );
     figures.push(
       against(
-        `${what}, ${entries.toLocaleString("en-US")} entries, log ${logRows.toLocaleString("en-US")}`,
+        `${engine}: ${what}, ${entries.toLocaleString("en-US")} entries, log ${logRows.toLocaleString("en-US")}`,
         "µs",
         "as good as empty",
         large,
@@ -106,8 +111,15 @@ async function claimCost({ scope }: Filled): Promise<number> {
   return (claimingMs * 1_000) / count;
 }
 
-async function openFilled(path: string, filling: Filling, progress: (text: string) => void): Promise<Filled> {
-  const engine = await openEngine(`sqlite:${path}`);
+/** A server of its own for each store: the small one must not pay for the large one's memory. */
+const places: Readonly<Record<EngineName, (path: string) => Promise<AsyncDisposable & { readonly url: string }>>> = {
+  sqlite: async (path) => ({ url: `sqlite:${path}`, [Symbol.asyncDispose]: async () => {} }),
+  postgres: () => startPostgres(),
+  redis: () => startRedis({ appendfsync: "always" }),
+};
+
+async function openFilled(url: string, filling: Filling, progress: (text: string) => void): Promise<Filled> {
+  const engine = await openEngine(url);
   const scope: Scope = { store: openNamespaceStore(engine, "bench", systemClock), clock: systemClock, writer: "bench" };
   await fillStore(engine, scope, filling, progress);
   return { scope, filling, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };

@@ -1,6 +1,8 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { measureDurable } from "./durable.ts";
+import type { EngineName } from "./engines/measure-engines.ts";
+import { engineNames, measureEngine } from "./engines/measure-engines.ts";
 import { measureFlatMemory } from "./flat-memory.ts";
 import { measureGrowth } from "./growth.ts";
 import type { Figure } from "./report.ts";
@@ -15,15 +17,17 @@ import { measureTokens } from "./tokens.ts";
 
 type Measurement = (surroundings: Surroundings) => Promise<readonly Figure[]>;
 
-const help = `npm run bench -- [--growth] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
+const help = `npm run bench -- [--engines | --growth] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
 
 Measures the product in src/ and prints each figure beside its floor, taken in the same run, and its budget.
 
+  --engines         every engine against its own tool (redis-benchmark, pgbench) on a server started for it, instead of the budgets
   --growth          what operations cost in a large store, and memory over many calls, instead of the budgets
   --entries COUNT   growth: entries of the large store (default 1,000,000)
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
+  --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
   --calls COUNT     growth: calls over which memory is watched (default 200,000)
-  --only NAME,…     only these: durable, throughput, cold-start, idle-memory, resume, search, tokens; growth: store, memory
+  --only NAME,…     only these: durable, throughput, cold-start, idle-memory, resume, search, tokens; engines: ${engineNames.join(", ")}; growth: store, memory
   --json            the figures as JSON
   --strict          exit with 1 when a budget is broken
   --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
@@ -32,7 +36,9 @@ Measures the product in src/ and prints each figure beside its floor, taken in t
 
 const { values: flags } = parseArgs({
   options: {
+    engines: { type: "boolean" },
     growth: { type: "boolean" },
+    engine: { type: "string", default: "sqlite" },
     entries: { type: "string", default: "1000000" },
     "log-rows": { type: "string", default: "2000000" },
     calls: { type: "string", default: "200000" },
@@ -55,12 +61,12 @@ const budgets: Readonly<Record<string, Measurement>> = {
   tokens: measureTokens,
 };
 const growth: Readonly<Record<string, Measurement>> = {
-  store: (surroundings) => measureGrowth(surroundings, { entries: countOf("entries"), logRows: countOf("log-rows") }),
+  store: (surroundings) => measureGrowth(surroundings, { engine: engineOf(), entries: countOf("entries"), logRows: countOf("log-rows") }),
   memory: (surroundings) => measureFlatMemory(surroundings, { calls: countOf("calls") }),
 };
 
 if (flags.help === true) process.stdout.write(help);
-else await run(flags.growth === true ? growth : budgets);
+else await run(flags.engines === true ? measureEngine : flags.growth === true ? growth : budgets);
 
 async function run(measurements: Readonly<Record<string, Measurement>>): Promise<void> {
   const names = flags.only?.split(",") ?? Object.keys(measurements);
@@ -88,6 +94,12 @@ async function run(measurements: Readonly<Record<string, Measurement>>): Promise
       process.stdout.write(`\nOthers were using this machine (load ${loadBefore.toFixed(1)} on ${cores} cores): repeat before believing a figure near its budget.\n`);
   }
   if (flags.strict === true && figures.some((figure) => isKept(figure) === false)) process.exitCode = 1;
+}
+
+function engineOf(): EngineName {
+  const engine = engineNames.find((name) => name === flags.engine);
+  if (engine === undefined) throw new Error(`--engine: must be one of ${engineNames.join(", ")}`);
+  return engine;
 }
 
 function countOf(name: "entries" | "log-rows" | "calls"): number {

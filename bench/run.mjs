@@ -19,7 +19,7 @@ const options = {
   format: "esm",
   platform: "node",
   target: "node20.19",
-  external: ["@photostructure/sqlite"],
+  external: ["@photostructure/sqlite", "pg", "ioredis"],
   outExtension: { ".js": ".mjs" },
   outdir: out,
   logLevel: "warning",

@@ -8,8 +8,8 @@ import { parseArgs } from "node:util";
 import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-// Native code cannot be bundled; everything else is, because one file starts far faster than a tree of packages.
-const external = ["@photostructure/sqlite"];
+// Native code cannot be bundled, and the drivers of servers are loaded by the few who use one; everything else is bundled, because one file starts far faster than a tree of packages.
+const external = ["@photostructure/sqlite", "pg", "ioredis"];
 // Bundled CommonJS packages call `require` for Node's own modules; in an ES module there is none until we make one.
 const requireBanner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 

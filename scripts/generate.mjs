@@ -38,7 +38,7 @@ async function loadCode() {
     'export { toolsets } from "./src/tools/tool.ts";',
     'export { errorCodes } from "./src/kernel/errors.ts";',
     'export { limits } from "./src/store/limits.ts";',
-    'export { configFileSource, settingFlags, settingSources } from "./src/config.ts";',
+    'export { configFileSource, settingFlags, settingSources } from "./src/settings.ts";',
     'export { commands } from "./src/surfaces/cli/commands.ts";',
     'export { commonFlags, flagUsage, usageOf } from "./src/surfaces/cli/help.ts";',
     'export { durationForms } from "./src/kernel/duration.ts";',

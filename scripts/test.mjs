@@ -1,4 +1,4 @@
-// Everything that must hold, in one command: build, types, lint, generated documents, tests on this Node, the SQLite suites on Node 24, stories.
+// Everything that must hold, in one command: build, types, lint, generated documents, tests on this Node and on real servers, the SQLite suites on Node 24, stories.
 // Prints a matrix and, last, one line "N passed, N failed". A missing tool is a failure that says how to get it; nothing is skipped in silence.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 const stepMinutesMax = 12;
 const thisNode = `Node ${process.versions.node.split(".")[0]}`;
 
-/** What a test file exercises, by its path; the first match counts. The driver follows from the engine and the runtime. */
+/** What a test file exercises, by its path; the first match counts. A title that ends in "on ENGINE" says more than the path; the driver follows from the engine and the runtime. */
 const suites = [
   { path: /^test\/stories\/inspector/, suite: "story: Inspector", engine: "sqlite" },
   { path: /^test\/stories\/python/, suite: "story: Python client", engine: "sqlite" },
@@ -19,20 +19,42 @@ const suites = [
   { path: /^test\/stories\//, suite: "stories", engine: "sqlite" },
   { path: /^test\/store\/memory/, suite: "store conformance", engine: "memory" },
   { path: /^test\/store\/sqlite\.test/, suite: "store conformance", engine: "sqlite" },
+  { path: /^test\/store\/postgres\.test/, suite: "store conformance", engine: "postgres" },
+  { path: /^test\/store\/redis\.test/, suite: "store conformance", engine: "redis" },
   { path: /^test\/store\/histories/, suite: "random histories", engine: "sqlite" },
   { path: /^test\/store\/concurrency\//, suite: "many processes", engine: "sqlite" },
   { path: /^test\/store\/sqlite/, suite: "SQLite engine", engine: "sqlite" },
+  { path: /^test\/store\/postgres/, suite: "PostgreSQL engine", engine: "postgres" },
+  { path: /^test\/store\/redis/, suite: "Redis engine", engine: "redis" },
   { path: /^test\/store\//, suite: "store", engine: "memory" },
   { path: /^test\/crash\//, suite: "crash", engine: "sqlite" },
+  { path: /^test\/faults\/.*postgres/, suite: "faults", engine: "postgres" },
+  { path: /^test\/faults\/.*redis/, suite: "faults", engine: "redis" },
+  { path: /^test\/faults\//, suite: "faults" },
+  { path: /^test\/parity\//, suite: "parity" },
+  { path: /^test\/transfer\//, suite: "transfer" },
   { path: /^test\/verify\//, suite: "verify" },
   { path: /^test\/search\//, suite: "search", engine: "memory" },
   { path: /^test\/domain\//, suite: "domain", engine: "memory" },
   { path: /^test\/tools\//, suite: "tools", engine: "memory" },
   { path: /^test\/surfaces\//, suite: "surfaces", engine: "sqlite" },
+  { path: /^test\/support\/servers\/postgres/, suite: "real servers", engine: "postgres" },
+  { path: /^test\/support\/servers\/redis/, suite: "real servers", engine: "redis" },
+  { path: /^test\/support\/(servers\/|fault-proxy)/, suite: "real servers" },
   { path: /^test\/bench/, suite: "bench" },
   { path: /^test\/library/, suite: "library", engine: "sqlite" },
   { path: /^test\//, suite: "project" },
 ];
+
+/** How an engine stands in the matrix: with its driver, and with the version of the server that the tests start. */
+const shownEngines = {
+  memory: () => "memory",
+  sqlite: (runtime) => `sqlite (${runtime === "Node 20" ? "photostructure" : "node:sqlite"})`,
+  postgres: () => `${process.env.HOLDFAST_TEST_POSTGRES_URL ? "PostgreSQL as given" : (versions.postgres ?? "PostgreSQL")} (pg)`,
+  redis: () => `${process.env.HOLDFAST_TEST_REDIS_URL ? "redis as given" : (versions.redis ?? "redis")} (ioredis)`,
+};
+const engineWords = { memory: "memory", sqlite: "sqlite", postgres: "postgres", postgresql: "postgres", redis: "redis", valkey: "redis" };
+const versions = {};
 
 const rows = [];
 const remarks = [];
@@ -44,8 +66,11 @@ await step("build", [process.execPath, "scripts/build.mjs"]);
 await step("types", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "."]);
 await step("lint", [process.execPath, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]);
 await step("generated documents", [process.execPath, "scripts/generate.mjs", "--check"]);
+// Fetched before the tests, which start their own servers from these programs and fail one by one where they are missing.
+await service("Redis", "redis.mjs", "redis");
+await service("PostgreSQL", "postgres.mjs", "postgres");
 // Campaigns start dozens of processes each: one at a time, and apart from tests that look at the clock.
-const campaigns = ["test/crash", "test/store/concurrency"];
+const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers"];
 await tests("tests", thisNode, [process.execPath, vitest, "run", ...["test/stories", ...campaigns].flatMap((folder) => ["--exclude", `${folder}/**`])]);
 await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
 const node24 = await service("Node 24", "node24.mjs");
@@ -63,10 +88,11 @@ async function step(name, command) {
 }
 
 /** Something the tests need that is fetched on first use; prints its path. Answers undefined, and counts a failure, where it cannot be had. */
-async function service(name, script) {
+async function service(name, script, engine) {
   announce(name);
   const { code, seconds, stdout } = await run([process.execPath, join("scripts", "test-services", script)], { capture: true });
-  const path = stdout.trim().split("\n").at(-1);
+  const [path, version] = stdout.trim().split("\n").reverse();
+  if (engine !== undefined) versions[engine] = version;
   if (code === 0 && path !== undefined && existsSync(path)) return path;
   rows.push({ suite: `needs ${name}`, engine: "", runtime: thisNode, passed: 0, failed: 1, skipped: 0, seconds });
   remarks.push(`FAILED ${name} could not be found or fetched; scripts/test-services/${script} says above what to do.`);
@@ -88,33 +114,51 @@ function addFailure(suite, runtime, seconds, remark) {
   remarks.push(`FAILED ${remark}`);
 }
 
-/** Adds one file's results to its row and answers how many failed. A file that could not be loaded is one failure. */
+/** Adds one file's results to its rows, one for each engine, and answers how many failed. A file that could not be loaded is one failure. */
 function addFile(file, runtime) {
   const path = relative(root, file.name).replaceAll("\\", "/");
   const { suite, engine } = suites.find((entry) => entry.path.test(path)) ?? { suite: path };
-  const shownEngine = engine === "sqlite" ? `sqlite (${runtime === "Node 20" ? "photostructure" : "node:sqlite"})` : (engine ?? "");
-  let row = rows.find((candidate) => candidate.suite === suite && candidate.engine === shownEngine && candidate.runtime === runtime);
-  if (row === undefined) {
-    row = { suite, engine: shownEngine, runtime, passed: 0, failed: 0, skipped: 0, seconds: 0 };
-    rows.push(row);
-  }
-  row.seconds += Math.max(0, (file.endTime - file.startTime) / 1_000);
-  const before = row.failed;
-  for (const { status, fullName } of file.assertionResults) {
+  let failures = 0;
+  let unaccountedMs = Math.max(0, file.endTime - file.startTime);
+  for (const { status, fullName, ancestorTitles, title, duration } of file.assertionResults) {
+    const row = rowOf(suite, engineOf([title, ...ancestorTitles]) ?? engine, runtime);
+    row.seconds += (duration ?? 0) / 1_000;
+    unaccountedMs -= duration ?? 0;
     if (status === "passed") row.passed += 1;
     else if (status === "failed") {
       row.failed += 1;
+      failures += 1;
       remarks.push(`FAILED ${runtime} ${path}: ${fullName}`);
     } else {
       row.skipped += 1;
       remarks.push(`skipped ${runtime} ${path}: ${fullName}`);
     }
   }
-  if (file.status === "failed" && row.failed === before) {
+  // Loading the file and its hooks belong to no single test. Tests that run at the same time count each its own.
+  const [first] = file.assertionResults;
+  const row = rowOf(suite, (first && engineOf([first.title, ...first.ancestorTitles])) ?? engine, runtime);
+  row.seconds += Math.max(0, unaccountedMs) / 1_000;
+  if (file.status === "failed" && failures === 0) {
     row.failed += 1;
+    failures += 1;
     remarks.push(`FAILED ${runtime} ${path}: ${file.message.split("\n")[0]}`);
   }
-  return row.failed - before;
+  return failures;
+}
+
+/** The engine that one of the titles ends in: "… on Redis". */
+function engineOf(titles) {
+  const named = titles.map((title) => /\bon (\w+)$/.exec(title)?.[1]?.toLowerCase()).find((word) => word !== undefined && Object.hasOwn(engineWords, word));
+  return named === undefined ? undefined : engineWords[named];
+}
+
+function rowOf(suite, engine, runtime) {
+  const shown = engine === undefined ? "" : shownEngines[engine](runtime);
+  const found = rows.find((row) => row.suite === suite && row.engine === shown && row.runtime === runtime);
+  if (found !== undefined) return found;
+  const row = { suite, engine: shown, runtime, passed: 0, failed: 0, skipped: 0, seconds: 0 };
+  rows.push(row);
+  return row;
 }
 
 /** Runs to the end, or to the time limit: a run that hangs must fail, not wait for somebody to notice. */

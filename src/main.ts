@@ -2,10 +2,12 @@ import { fstatSync, realpathSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
-import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments, settingFlags } from "./config.ts";
+import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
 import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
+import { hasPassword } from "./kernel/store-url.ts";
 import { version } from "./kernel/version.ts";
+import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
 import type { ClientChange, ClientPlan, OpenRequest, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
@@ -141,6 +143,15 @@ async function planClientChange(flags: Readonly<Record<string, FlagValue>>, requ
   const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
   // A wrong tool name would make every start of the server fail, where nobody sees why.
   toolsOf(config);
+  if (typeof flags.store === "string" && hasPassword(config.store))
+    throw new HoldfastError(
+      "invalid_input",
+      "--store: holds a password, which would stand in the client's file and in the list of processes for others to read; nothing was changed.",
+      {
+        hint: 'Put {"store": "…"} into a file that only you can read and give --config FILE instead.',
+        details: { field: "--store" },
+      },
+    );
   const serverArgs = settingArguments(flags, config);
   const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };

@@ -20,6 +20,7 @@ const laws: Laws = {
     engines: may([...waist, "engines/*"]),
     "engines/memory": may([...waist, "search"]),
     "engines/sqlite": may([...waist, "search"], ["@photostructure/sqlite"]),
+    "engines/postgres": may(waist, ["pg"]),
     domain: may([...waist, "search"]),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
@@ -45,6 +46,8 @@ const laws: Laws = {
     install: may(["kernel"], ["jsonc-parser", "yaml"]),
     // What others kept, read and brought in through the domain; only SQLite's driver is lent, to read their files.
     transfer: may([...waist, "domain", "domain/*", "transfer/*"]),
+    // Whole stores, through the engines' port alone.
+    "transfer/stores": may(waist),
     "transfer/originals": may([...waist, "domain/*", "engines/sqlite"], ["yaml"]),
     "transfer/mirror": may([...waist, "domain", "domain/*"], ["yaml"]),
     // The model of every checker is the memory engine; the campaigns open a store by its URL.
@@ -52,7 +55,8 @@ const laws: Laws = {
     "verify/campaigns": may([...waist, "domain/*", "verify/*"]),
     "verify/checkers": may([...waist, "engines/memory"]),
     "verify/jobs": may([...waist, "domain/*", "verify"]),
-    "config.ts": may(["kernel"], ["zod"]),
+    "settings.ts": may(["kernel"], ["zod"]),
+    "config.ts": may(["kernel", "settings.ts"]),
     "compose.ts": anything,
     "main.ts": anything,
     "index.ts": anything,

@@ -2,9 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { clientPlaces, readConfig, settingSources } from "../src/config.ts";
+import { clientPlaces, readConfig } from "../src/config.ts";
 import { formatDuration, parseDurationMs } from "../src/kernel/duration.ts";
+import { hasPassword, shownUrl } from "../src/kernel/store-url.ts";
 import { version } from "../src/kernel/version.ts";
+import { settingSources } from "../src/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -109,14 +111,24 @@ describe("the store", () => {
   });
 
   test.each([
-    [{ store: "redis://localhost" }, {}, "--store"],
-    [{ store: "postgres://user:secret@host/db" }, {}, "--store"],
-    [{}, { STATE_BACKEND: "redis", REDIS_URL: "redis://h" }, "STATE_BACKEND=redis"],
+    [{ store: "redis://cache:6379/2?prefix=team:" }, {}, "redis://cache:6379/2?prefix=team:"],
+    [{ store: "postgres://user:secret@host/db" }, {}, "postgres://user:secret@host/db"],
+    [{}, { STATE_BACKEND: "redis", REDIS_URL: "redis://h" }, "redis://h"],
+    [{}, { STATE_BACKEND: "redis" }, "redis://localhost:6379"],
+    [{ store: "redis+cluster://a:7000,b:7000" }, {}, "redis+cluster://a:7000,b:7000"],
+  ])("%j with %j is a server, its URL as it was given", (flags, environment, store) => {
+    expect(readConfig(flags, environment).store).toBe(store);
+  });
+
+  test.each([
+    [{ store: "mysql://root:secret@host/db" }, {}, "--store"],
+    [{ store: "postgres:secret" }, {}, "--store"],
+    [{}, { STATE_BACKEND: "redis", REDIS_URL: "cache.secret:6379" }, "STATE_BACKEND=redis"],
     [{ store: "sqlite:" }, {}, "--store"],
     [{}, { HOLDFAST_STORE: "./x.db" }, "HOLDFAST_STORE"],
-  ])("%j with %j is refused with the name it came from and what this build has", (flags, environment, origin) => {
+  ])("%j with %j is refused with the name it came from and what a store may be", (flags, environment, origin) => {
     const refused = refusalOf(() => readConfig(flags, environment));
-    expect(refused.message).toMatch(new RegExp(`^${origin}: .*this build has: sqlite:, memory:`));
+    expect(refused.message).toMatch(new RegExp(`^${origin}: must be sqlite:PATH, postgres://.* or memory:`));
     expect(refused.message).not.toContain("secret");
   });
 
@@ -212,3 +224,16 @@ function refusalOf(act: () => unknown): { readonly code: string; readonly messag
   }
   throw new Error("It was accepted.");
 }
+
+describe("a store's URL as it is shown", () => {
+  test.each([
+    ["postgres://agent:s3cret@db.example:5432/work?sslmode=require&password=s3cret", "postgres://agent@db.example:5432/work"],
+    ["redis://:s3cret@cache:6379/2", "redis://cache:6379/2"],
+    ["postgres://agent:s3/c@r:et@db/work", "postgres://agent@db/work"],
+    ["redis+cluster://a:7000,b:7001?password=s3cret", "redis+cluster://a:7000,b:7001"],
+    ["sqlite:/data/a@b?c.db", "sqlite:/data/a@b?c.db"],
+  ])("%s has no password and no settings", (url, shown) => {
+    expect(shownUrl(url)).toBe(shown);
+    expect(hasPassword(url)).toBe(url.includes("s3"));
+  });
+});

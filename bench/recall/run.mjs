@@ -14,7 +14,7 @@ await build({
   format: "esm",
   platform: "node",
   target: "node20.19",
-  external: ["@photostructure/sqlite"],
+  external: ["@photostructure/sqlite", "pg", "ioredis"],
   sourcemap: "inline",
   logLevel: "warning",
 });

@@ -13,6 +13,12 @@ export interface OpenEngineOptions {
 
 type Opener = (url: string, options: Required<OpenEngineOptions>) => Promise<Engine>;
 
+/** Its clock is the server's. */
+const openPostgres: Opener = async (url, { log }) => {
+  const { openPostgresEngine } = await import("./postgres/postgres-engine.ts");
+  return openPostgresEngine({ url, log });
+};
+
 /** Every kind of store by the scheme of its URL. An engine and its driver are loaded only when used. */
 const openers: Readonly<Record<string, Opener>> = {
   sqlite: async (url, { clock, log, sqliteDriver }) => {
@@ -21,6 +27,8 @@ const openers: Readonly<Record<string, Opener>> = {
     const { openSqliteEngine } = await import("./sqlite/sqlite-engine.ts");
     return openSqliteEngine({ path, clock, log, driver: sqliteDriver });
   },
+  postgres: openPostgres,
+  postgresql: openPostgres,
   memory: async (_url, { clock }) => {
     const { MemoryEngine } = await import("./memory/memory-engine.ts");
     return new MemoryEngine(clock);

@@ -18,6 +18,7 @@ export const errorCodes = {
   read_only: { retry: "never", http: 403, exit: 2, meaning: "This server was started read-only or without that tool." },
   unavailable: { retry: "backoff", http: 503, exit: 6, meaning: "The store cannot be reached or is too busy; nothing was changed." },
   outcome_unknown: { retry: "never", http: 503, exit: 6, meaning: "The answer was lost: the write may or may not have happened. Ask again with the same request key, or read." },
+  moved: { retry: "never", http: 410, exit: 6, meaning: "The namespace was moved to another store, which the message names; nothing was changed." },
   storage_full: { retry: "backoff", http: 507, exit: 6, meaning: "The disk or quota is full; nothing was changed." },
   store_unsupported: { retry: "never", http: 500, exit: 7, meaning: "The store cannot be opened safely here; the message says what to change." },
   store_damaged: { retry: "never", http: 500, exit: 7, meaning: "The store is damaged or not a Holdfast store; the message says what to do." },

@@ -1,6 +1,6 @@
 import { HoldfastError } from "../kernel/errors.ts";
 import { limits } from "./limits.ts";
-import type { Check, Entry, LogRow, Revision } from "./store.ts";
+import type { Check, Entry, LogRow, NamespaceFacts, Revision, Seal, StoredRecord } from "./store.ts";
 
 /** Rules that every engine applies in JavaScript, in the same words. */
 
@@ -31,6 +31,89 @@ export const compactedError = (asked: Revision, compacted: Revision): HoldfastEr
     hint: "Read the current state and continue from its revision.",
     details: { asked, compacted },
   });
+
+const gapAround = (revision: Revision, gaps: NamespaceFacts["gaps"]): NamespaceFacts["gaps"][number] | undefined =>
+  gaps.find(([kept, base]) => revision > kept && revision < base);
+
+/** Where a reader stands who has looked at everything up to this revision: never inside a gap, from where nobody may go on. */
+export const beyondGap = (revision: Revision, gaps: NamespaceFacts["gaps"]): Revision => gapAround(revision, gaps)?.[1] ?? revision;
+
+/** The past after this revision must be whole: neither compacted away nor lost when history went back. */
+export function requireKept(after: Revision, { compacted, gaps }: Pick<NamespaceFacts, "compacted" | "gaps">): void {
+  if (after < compacted) throw compactedError(after, compacted);
+  const lost = gapAround(after, gaps);
+  if (lost !== undefined)
+    throw new HoldfastError("compacted", `Revision ${after} is not part of this history any more: the store went back to revision ${lost[0]} and continued above ${lost[1]}.`, {
+      hint: "Read the current state and continue from its revision.",
+      details: { asked: after, kept: lost[0], base: lost[1] },
+    });
+}
+
+/** Distance that covers whatever may have been committed and lost, and the grid of bases: a revision's billions count how often history went back. */
+const lostRevisionsMax = 100_000_000;
+const baseStep = 1_000_000_000;
+
+/** Where a namespace goes on when its history went back to `kept`; `seen` is the highest revision anybody here remembers. */
+export const baseAbove = (kept: Revision, seen: Revision): Revision => (Math.floor((Math.max(kept, seen) + lostRevisionsMax) / baseStep) + 1) * baseStep;
+
+/** The revision up to which a policy of keeping so many revisions lets go. Gaps count for nothing: a history that leapt is not older for it. */
+export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision" | "gaps">, revisions: number): Revision {
+  let end = revision;
+  let rest = revisions;
+  for (const [kept, base] of gaps.toReversed()) {
+    if (rest <= end - base) break;
+    rest -= end - base;
+    end = kept;
+  }
+  return end - rest;
+}
+
+/** How many gaps are remembered; a watcher that comes back from before the oldest of them finds its past compacted anyway. */
+export const gapsMax = 64;
+
+/** The next version of a key, from its last one (live or remembered) if it has one. */
+export const nextVersion = (last: number | undefined, { versionFloor, base }: Pick<NamespaceFacts, "versionFloor" | "base">): number => Math.max(last ?? versionFloor, base) + 1;
+
+/** Refuses what the seal forbids; called by engines before reads and before commits, in the same transaction. */
+export function requireUnsealed(seal: Seal | undefined, use: "read" | "commit"): void {
+  if (seal === undefined || seal.state === "copying" || (seal.state === "moving" && use === "read")) return;
+  if (seal.state === "moved")
+    throw new HoldfastError("moved", `This namespace was moved to ${seal.to}; nothing was changed.`, {
+      hint: "Use that store from now on (--store or HOLDFAST_STORE).",
+      details: { to: seal.to },
+    });
+  if (seal.state === "moving")
+    throw new HoldfastError("unavailable", "This namespace is being moved to another store and takes no writes for a moment; nothing was changed.", { hint: "Try again shortly." });
+  throw new HoldfastError("unavailable", "This namespace is still being filled from another store; nothing was changed.", {
+    hint: "Wait for the migration, import or restore to end; if it was broken off, run the same command again.",
+  });
+}
+
+/** Records of another store are taken only by a namespace that nobody uses meanwhile. */
+export function requireFilling(seal: Seal | undefined): void {
+  if (seal?.state !== "filling") throw new HoldfastError("invalid_input", 'seal: records can only be loaded into a namespace that is sealed as "filling"');
+}
+
+const bytesOf = (record: StoredRecord): number =>
+  (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) + 256;
+
+/** Cuts records to one page of a dump, at a whole revision where they are log rows. The first record (or revision) always fits. Asks for one record more than it takes, no further. */
+export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly records: readonly R[]; readonly done: boolean } {
+  const page: R[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const previous = page.at(-1);
+    const isWhole = record.kind !== "log" || previous?.kind !== "log" || previous.revision !== record.revision;
+    if (isWhole && (page.length >= limits.dumpRecordsMax || (page.length > 0 && bytes > limits.commitBytesMax))) return { records: page, done: false };
+    bytes += bytesOf(record);
+    page.push(record);
+  }
+  return { records: page, done: true };
+}
+
+/** Sweeping and compacting leave a namespace alone that must stay as it is. */
+export const restsFrom = (seal: Seal | undefined, chore: "sweep" | "compact", nowMs: number): boolean =>
+  seal !== undefined && (seal.state !== "copying" || (chore === "compact" && nowMs < seal.untilMs));
 
 export const futureRevisionError = (asked: Revision, newest: Revision): HoldfastError =>
   new HoldfastError("invalid_input", `revision: ${asked} has not happened yet; the newest is ${newest}`, { details: { field: "revision", newest } });

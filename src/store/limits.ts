@@ -14,6 +14,8 @@ export const limits = {
   commitRowsMax: 256,
   readEntriesMax: 1_000,
   logRowsMax: 1_000,
+  /** Records in one page of a dump. */
+  dumpRecordsMax: 1_000,
   namespaceBytesMax: 128,
   /** Terms that make one entry findable. */
   indexTermsMax: 2_000,

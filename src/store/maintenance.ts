@@ -1,4 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
+import { isHoldfastError } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { limits } from "./limits.ts";
 import type { Engine, RetentionPolicy } from "./store.ts";
@@ -25,6 +26,17 @@ export async function maintain(
   { engine, clock, log, retention, chores = [], sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  // A busy or full store is no reason to stop looking after it, and one namespace's trouble none to forget the others. One that is moved or on its way rests.
+  const fail = (error: unknown): void => {
+    const isAway = isHoldfastError(error, "moved") || isHoldfastError(error, "unavailable");
+    log(isAway ? "debug" : "warn", "maintenance_failed", { message: error instanceof Error ? error.message : String(error) });
+  };
+  const lookAfter = async (namespace: string, compactNow: boolean): Promise<void> => {
+    while (!signal.aborted && (await engine.sweep(namespace, limits.commitRowsMax)) >= limits.commitRowsMax) await clock.rest(1, signal);
+    if (!compactNow) return;
+    for (const chore of chores) await chore(namespace);
+    while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)).more) await clock.rest(5, signal);
+  };
   let compactAtMs = clock.nowMs() + compactEveryMs;
   while (!signal.aborted) {
     await clock.rest(sweepEveryMs, signal);
@@ -32,15 +44,9 @@ export async function maintain(
     try {
       const compactNow = clock.nowMs() >= compactAtMs;
       if (compactNow) compactAtMs = clock.nowMs() + compactEveryMs;
-      for (const namespace of await engine.namespaces()) {
-        while (!signal.aborted && (await engine.sweep(namespace, limits.commitRowsMax)) >= limits.commitRowsMax) await clock.rest(1, signal);
-        if (!compactNow) continue;
-        for (const chore of chores) await chore(namespace);
-        while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)).more) await clock.rest(5, signal);
-      }
+      for (const namespace of await engine.namespaces()) await lookAfter(namespace, compactNow).catch(fail);
     } catch (error) {
-      // A busy or full store is no reason to stop looking after it.
-      log("warn", "maintenance_failed", { message: error instanceof Error ? error.message : String(error) });
+      fail(error);
     }
   }
 }

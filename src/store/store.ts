@@ -271,6 +271,102 @@ export interface Compacted {
   readonly more: boolean;
 }
 
+/**
+ * What a namespace is beside its records: where it stands. Another store is equal when its facts and its records are.
+ * `base` and `gaps` tell of a history that went back (an old backup restored, a replica promoted that lacked commits): the revisions and versions
+ * given in the lost part may be in somebody's hands, so the namespace goes on above anything they can hold.
+ */
+export interface NamespaceFacts {
+  readonly revision: Revision;
+  /** The time of the last commit (reading does not move it); the namespace's clock never shows less. */
+  readonly clockMs: number;
+  readonly compacted: Revision;
+  /** The time of the compacted revision. */
+  readonly compactedAtMs: number;
+  /** New keys start above this version. */
+  readonly versionFloor: number;
+  /** The revision is at least this, and the next version of every key stands above it. 0 where history never went back. */
+  readonly base: Revision;
+  /** Oldest first: revisions above the first number and below the second were never given, or given and lost. */
+  readonly gaps: readonly (readonly [kept: Revision, base: Revision])[];
+  readonly seal?: Seal;
+}
+
+/**
+ * A namespace on its way from one store to another. The seal holds for every process and survives restarts.
+ * - `copying`: works as ever, but nothing is compacted until `untilMs` (by the engine's clock);
+ * - `moving`: read only for a moment, commits get `unavailable`;
+ * - `moved`: everything is refused with `moved`, naming `to`;
+ * - `filling`: not complete yet, everything is refused with `unavailable`; `progress` is the mover's own.
+ * `dump`, `load`, `seal` and `health` work at all times; sweeping and compacting a namespace under the last three does nothing.
+ */
+export type Seal =
+  | { readonly state: "copying"; readonly untilMs: number }
+  | { readonly state: "moving" }
+  | { readonly state: "moved"; readonly to: string }
+  | { readonly state: "filling"; readonly progress: Json };
+
+/** One part of what a namespace is made of, as stored: enough for another store to become equal. */
+export type StoredRecord = StoredLogRow | StoredKey | StoredRequestKey;
+
+export interface StoredLogRow {
+  readonly kind: "log";
+  readonly revision: Revision;
+  readonly seq: number;
+  readonly key: string;
+  readonly op: LogRow["op"];
+  readonly version: number;
+  /** The value's text; absent for delete and expire. */
+  readonly json?: string;
+  readonly expiresAtMs?: number;
+  readonly createdAtMs: number;
+  readonly atMs: number;
+  readonly writer: string;
+  readonly agent?: string;
+  readonly record?: HistoryRecord;
+  readonly lapse?: HistoryRecord;
+}
+
+/** What does not follow from the log: the text by which an entry is found, and the last version of what is gone and no longer in the log. */
+export interface StoredKey {
+  readonly kind: "key";
+  readonly key: string;
+  /** Of its newest log row, be it kept or not. */
+  readonly revision: Revision;
+  readonly seq: number;
+  readonly version: number;
+  /** In the namespace, live or expired and not yet swept; `false`: only its last version is remembered. */
+  readonly present: boolean;
+  /** Its terms in any order. */
+  readonly index?: IndexedText;
+}
+
+export interface StoredRequestKey {
+  readonly kind: "request";
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly keptUntilMs: number;
+  readonly outcome: Committed;
+}
+
+export type DumpQuery =
+  /** Every log row that is kept, also those below the compacted revision that live entries need. Whole revisions, in order. */
+  | { readonly part: "log"; readonly after: Revision }
+  /** Every key there is or was, in byte order; `after` undefined = from the first. */
+  | { readonly part: "keys"; readonly after?: string }
+  /** Request keys in the order in which they are forgotten: those after this one, and for the first page those kept until `keptUntilMs` or longer. */
+  | { readonly part: "requests"; readonly after: { readonly keptUntilMs: number; readonly key?: string } }
+  /** Log rows after a revision and then the keys they touch, as those are now. `compacted` when too far back. */
+  | { readonly part: "changes"; readonly after: Revision };
+
+/** Of one moment. About `limits.dumpRecordsMax` records or `limits.commitBytesMax` bytes, whichever comes first. */
+export interface DumpPage {
+  readonly facts: NamespaceFacts;
+  readonly records: readonly StoredRecord[];
+  /** Nothing was left at that moment. Otherwise ask again after the last record (for changes: after its last log row). */
+  readonly done: boolean;
+}
+
 export interface EngineHealth {
   readonly engine: string;
   /** What an acknowledged write survives, in words a person can check. */
@@ -283,7 +379,7 @@ export interface EngineHealth {
 
 export interface EngineWarning {
   /** What it is about, for whoever looks into one of these more closely. */
-  readonly about: "clock" | "durability" | "file mode";
+  readonly about: "clock" | "durability" | "file mode" | "history" | "eviction" | "rights";
   readonly says: string;
 }
 
@@ -312,6 +408,18 @@ export interface Engine extends AsyncDisposable {
   health(namespace: string): Promise<EngineHealth>;
   /** Writes a restorable copy and returns its name; `undefined` where the engine cannot. */
   backup(label: string): Promise<string | undefined>;
+  /** One page of everything the namespace is made of. */
+  dump(namespace: string, query: DumpQuery): Promise<DumpPage>;
+  /**
+   * Takes over records as another store had them, durably and all or nothing. Log rows come in order and before the keys and requests that speak of them;
+   * a live entry follows from its newest log row. The same records again change nothing. `facts`, when given, are then the namespace's (without the seal).
+   * Only for a namespace that is sealed as `filling`.
+   */
+  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void>;
+  /** Sets the seal, or takes it away. Durable; holds for every process at once. */
+  seal(namespace: string, seal: Seal | undefined): Promise<void>;
+  /** Takes a namespace that is sealed as `filling` back to one that was never used, the seal last. Broken off, it is still sealed and can be cleared again. */
+  clear(namespace: string): Promise<void>;
 }
 
 /** The writer of what the store does by itself. */

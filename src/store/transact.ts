@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { HoldfastError } from "../kernel/errors.ts";
+import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Check, Committed, FailedCheck, RequestKey, Store, Write } from "./store.ts";
 
@@ -31,8 +31,22 @@ const attemptsMax = 64;
 /** In characters of JSON. */
 const rememberedAnswerMax = 65_536;
 
-/** Read, decide, commit once; on conflict again, a bounded number of times. */
+/** Read, decide, commit once; on conflict again, a bounded number of times. With a request key a lost answer is asked for once more, which cannot have a second effect. */
 export async function transact<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>): Promise<Answer> {
+  try {
+    return await attempt(scope, operation);
+  } catch (error) {
+    if (scope.request === undefined || !isHoldfastError(error, "outcome_unknown")) throw error;
+    try {
+      return await attempt(scope, operation);
+    } catch (again) {
+      // A refusal to answer now says nothing of the first try, which may have happened.
+      throw isHoldfastError(again, "unavailable") ? error : again;
+    }
+  }
+}
+
+async function attempt<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>): Promise<Answer> {
   const { store, request } = scope;
   if (request !== undefined) {
     const known = await store.readRequest(request.key);
@@ -41,8 +55,8 @@ export async function transact<Note extends Json, Answer>(scope: Scope, operatio
       return replay(operation, known.outcome);
     }
   }
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const decision = await operation.decide(attempt);
+  for (let tries = 0; tries < attemptsMax; tries += 1) {
+    const decision = await operation.decide(tries);
     if ("answer" in decision) return settle(scope, operation, decision.answer);
     const result = await store.commit({
       checks: decision.checks,
@@ -56,7 +70,7 @@ export async function transact<Note extends Json, Answer>(scope: Scope, operatio
     const answer = operation.refused?.(result.failed);
     if (answer !== undefined) return settle(scope, operation, answer);
     // The first retries are free; after that give the others a little room.
-    if (attempt >= 3) await scope.clock.sleep(Math.min(attempt, 10), scope.signal);
+    if (tries >= 3) await scope.clock.sleep(Math.min(tries, 10), scope.signal);
   }
   throw new HoldfastError("conflict", `Other writers won ${attemptsMax} times in a row; nothing was changed.`, { hint: "Try again." });
 }

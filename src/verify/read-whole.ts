@@ -13,8 +13,32 @@ export async function readWholeLog(store: Store, range: Range = everything): Pro
   }
 }
 
+/** What a namespace holds, all of one revision. */
+export interface Whole {
+  readonly rows: readonly LogRow[];
+  readonly entries: readonly Entry[];
+  readonly nowMs: number;
+  readonly revision: Revision;
+}
+
+const attemptsMax = 20;
+
+/**
+ * The whole log and the whole state. A process that was killed cannot write any more, but a server may still be applying what it had sent:
+ * both are read again until nothing came in between.
+ */
+export async function readWhole(store: Store): Promise<Whole> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const log = await readWholeLog(store);
+    const state = await readWholeState(store);
+    // Revisions only grow: if the last page is of the log's revision, so were those before it.
+    if (state.revision === log.revision) return { ...log, ...state };
+  }
+  throw new Error(`Somebody still writes to ${store.namespace}: it was never the same revision long enough to be read.`);
+}
+
 /** Everything live. Only for a store that nobody writes to any more: each page is of its own moment. */
-export async function readWholeState(store: Store): Promise<{ readonly entries: readonly Entry[]; readonly nowMs: number; readonly revision: Revision }> {
+export async function readWholeState(store: Store): Promise<Omit<Whole, "rows">> {
   const entries: Entry[] = [];
   let range: Range = everything;
   for (;;) {

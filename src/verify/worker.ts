@@ -29,15 +29,19 @@ const jobs: Readonly<Record<string, RunJob>> = {
   watch: watchJob,
 };
 
-/** The life of one worker: told its job on standard input, does it, says what happened on standard output. */
-export async function runVerifyWorker(stdin: NodeJS.ReadableStream, open: (url: string) => Promise<Engine> = openEngine): Promise<void> {
+/** The life of one worker: told its job on standard input, does it, says what happened on standard output. Tests bring engines and jobs of their own. */
+export async function runVerifyWorker(
+  stdin: NodeJS.ReadableStream,
+  open: (url: string) => Promise<Engine> = openEngine,
+  known: Readonly<Record<string, RunJob>> = jobs,
+): Promise<void> {
   endWithParent();
   const reader = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
   const lines = reader[Symbol.asyncIterator]();
   const first = await lines.next();
   if (first.done) return;
   const job = JSON.parse(first.value) as Job;
-  const run = jobs[job.job];
+  const run = known[job.job];
   if (run === undefined) throw new Error(`There is no job ${job.job}.`);
   await using engine = await open(job.store);
   const store = openNamespaceStore(engine, job.namespace, systemClock);

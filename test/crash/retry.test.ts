@@ -1,18 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { retrySafe } from "../../src/verify/campaigns/retry.ts";
 import { faultsIn, openCampaign, runAndPrint } from "../support/campaign.ts";
+import { sharedEngines } from "../support/engines.ts";
 
-describe("requests whose answer was cut off (G9)", () => {
-  test("have exactly one effect and one answer, however often they are sent again", { timeout: 120_000 }, async () => {
-    const context = await openCampaign();
-    const result = await runAndPrint("retry", () => retrySafe(context, { cuts: 120, lines: 4 }));
-    expect(result.violations).toEqual([]);
-    expect(result.figures.cut_before_the_answer).toBeGreaterThan(20);
-    expect(result.figures.effects).toBe(result.figures.requests);
+for (const on of sharedEngines)
+  describe(`requests whose answer was cut off (G9) on ${on.name}`, () => {
+    const cuts = on.isServer ? 40 : 120;
+
+    test(`have exactly one effect and one answer, however often they are sent again, after ${cuts} cuts`, { timeout: 120_000 }, async () => {
+      const context = await openCampaign({ on });
+      const result = await runAndPrint(`retry on ${on.name}`, () => retrySafe(context, { cuts, lines: 4 }));
+      expect(result.violations).toEqual([]);
+      expect(result.figures.cut_before_the_answer).toBeGreaterThan(cuts / 6);
+      expect(result.figures.effects).toBe(result.figures.requests);
+    });
   });
 
-  test("are seen to have two when the engine forgets request keys", { timeout: 60_000 }, async () => {
-    const context = await openCampaign({ fault: "forgottenRequestKeys" });
-    expect(faultsIn(await retrySafe(context, { cuts: 4, lines: 2 }))).toEqual(expect.arrayContaining(["effect_twice", "answers_differ"]));
-  });
+test("requests are seen to have two effects when the engine forgets request keys", { timeout: 60_000 }, async () => {
+  const context = await openCampaign({ fault: "forgottenRequestKeys" });
+  expect(faultsIn(await retrySafe(context, { cuts: 4, lines: 2 }))).toEqual(expect.arrayContaining(["effect_twice", "answers_differ"]));
 });

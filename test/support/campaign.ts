@@ -1,32 +1,32 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
 import type { CampaignContext, CampaignResult } from "../../src/verify/campaign.ts";
+import type { EngineUnderTest } from "./engines.ts";
+import { engineNamed } from "./engines.ts";
 import type { Fault } from "./faulty-engine.ts";
 import { faults } from "./faulty-engine.ts";
 import { workersDir } from "./worker-build.ts";
 
-/** A new SQLite file and workers on it; with a fault, workers (and for the log, the auditor too) whose engine has that fault. */
+/** How to start a worker of `holdfast verify`; with a fault, one whose engine has it. */
+export const verifyWorker = (fault?: Fault) => ({ file: process.execPath, args: [join(workersDir, "verify-worker.mjs"), ...(fault === undefined ? [] : [fault])] });
+
+/** A new store and workers on it; with a fault, workers (and for the log, the auditor too) whose engine has that fault. */
 export async function openCampaign({
+  on = engineNamed("SQLite"),
   fault,
   auditorFault,
   seed = 20_261_115,
 }: {
+  readonly on?: EngineUnderTest;
   readonly fault?: Fault;
   readonly auditorFault?: Fault;
   readonly seed?: number;
 } = {}): Promise<CampaignContext> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-campaign-"));
-  const storeUrl = `sqlite:${join(folder, "holdfast.db")}`;
+  const storeUrl = await on.freshUrl();
   const engine = await openEngine(storeUrl);
-  onTestFinished(async () => {
-    await engine[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
-  });
-  const worker = { file: process.execPath, args: [join(workersDir, "verify-worker.mjs"), ...(fault === undefined ? [] : [fault])] };
-  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker, seed };
+  onTestFinished(() => engine[Symbol.asyncDispose]());
+  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker: verifyWorker(fault), seed };
 }
 
 /** The figures stand in the test's output, so that a report can quote them. */

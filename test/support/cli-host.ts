@@ -1,6 +1,7 @@
-import { readConfig, settingFlags } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { silentLog } from "../../src/kernel/log.ts";
+import { settingFlags } from "../../src/settings.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { CliHost } from "../../src/surfaces/cli/command.ts";
 import { describeFailure } from "../../src/surfaces/cli/failure.ts";

@@ -22,7 +22,7 @@ export async function buildExecutable(): Promise<{ readonly main: string; readon
     platform: "node",
     target: "node20.19",
     mainFields: ["module", "main"],
-    external: ["@photostructure/sqlite"],
+    external: ["@photostructure/sqlite", "pg", "ioredis"],
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
     logLevel: "error",
   });

@@ -1,3 +1,4 @@
+import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { keyRange } from "../../src/store/ranges.ts";
 import type { CommitResult, Engine, PreparedCommit } from "../../src/store/store.ts";
 
@@ -11,7 +12,7 @@ export const faults = {
       async commit(namespace, batch) {
         const keys = batch.flatMap((commit) => commit.writes.map((write) => keyRange(write.key)));
         const { revision, nowMs, entries } = await engine.read(namespace, keys, { limit: keys.length + 1 });
-        setTimeout(() => void engine.commit(namespace, batch), 15);
+        setTimeout(() => void engine.commit(namespace, batch).catch(() => {}), 15);
         return batch.map(
           (commit, i): CommitResult => ({
             ok: true,
@@ -68,12 +69,40 @@ export const faults = {
       ...commit,
       writes: commit.writes.map((write) => (write.op === "put" && write.ttlMs !== undefined && write.ttlMs > 3 ? { ...write, ttlMs: write.ttlMs - 3 } : write)),
     })),
+  /** Sends a batch again whose answer was lost, as a driver does that means well: what had happened happens twice. */
+  resentCommits: (engine: Engine): Engine =>
+    override(engine, {
+      async commit(namespace, batch) {
+        for (;;) {
+          try {
+            return await engine.commit(namespace, batch);
+          } catch (error) {
+            if (!isHoldfastError(error, "outcome_unknown")) throw error;
+          }
+        }
+      },
+    }),
+  /** Now and then a read does not come back. */
+  endlessReads: (engine: Engine): Engine => everySoOften(engine, () => new Promise(() => {})),
+  /** Now and then a read takes far longer than it may. */
+  lateReads: (engine: Engine): Engine => everySoOften(engine, () => new Promise((resolve) => setTimeout(resolve, 2_500))),
 } as const satisfies Record<string, (engine: Engine) => Engine>;
 
 export type Fault = keyof typeof faults;
 
 const onCommits = (engine: Engine, change: (commit: PreparedCommit) => PreparedCommit): Engine =>
   override(engine, { commit: (namespace, batch) => engine.commit(namespace, batch.map(change)) });
+
+function everySoOften(engine: Engine, wait: () => Promise<void>): Engine {
+  let reads = 0;
+  return override(engine, {
+    async read(namespace, ranges, options) {
+      reads += 1;
+      if (reads % 20 === 0) await wait();
+      return engine.read(namespace, ranges, options);
+    },
+  });
+}
 
 /** The engine with some of its operations replaced; the others keep their own `this`. */
 function override(engine: Engine, replaced: Partial<Engine>): Engine {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { settingFlags } from "../../src/config.ts";
+import { settingFlags } from "../../src/settings.ts";
 import { commands } from "../../src/surfaces/cli/commands.ts";
 import { commonFlags } from "../../src/surfaces/cli/help.ts";
 import { parametersOf } from "../../src/surfaces/cli/parameters.ts";

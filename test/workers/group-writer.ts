@@ -1,12 +1,12 @@
-import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { openWorkerPort } from "../support/worker-port.ts";
 
 /** Writes every member of a group with one new value per commit, several commits in flight, until it is killed. Tells each value before it is sent and each answer. */
 const port = openWorkerPort();
-const { path, members, client, inFlight, pauseMs } = await port.next<{ path: string; members: string[]; client: string; inFlight: number; pauseMs: number }>();
-const engine = await openSqliteEngine({ path });
+const { url, members, client, inFlight, pauseMs } = await port.next<{ url: string; members: string[]; client: string; inFlight: number; pauseMs: number }>();
+const engine = await openEngine(url);
 const store = openNamespaceStore(engine, "shared", systemClock);
 port.send({ ready: true });
 let count = 0;

@@ -1,4 +1,4 @@
-import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { keyRange } from "../../src/store/ranges.ts";
@@ -7,8 +7,8 @@ import { openWorkerPort } from "../support/worker-port.ts";
 
 /** Adds one to a shared counter, `count` times, by compare-and-set; tells every success. */
 const port = openWorkerPort();
-const { path, key, count, client } = await port.next<{ path: string; key: string; count: number; client: string }>();
-await using engine = await openSqliteEngine({ path });
+const { url, key, count, client } = await port.next<{ url: string; key: string; count: number; client: string }>();
+await using engine = await openEngine(url);
 const store = openNamespaceStore(engine, "shared", systemClock);
 port.send("ready");
 await port.next();

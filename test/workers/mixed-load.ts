@@ -1,4 +1,4 @@
-import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { mixedLoad } from "../support/mixed-load.ts";
@@ -6,8 +6,8 @@ import { openWorkerPort } from "../support/worker-port.ts";
 
 /** One client of the linearizability test, in a process of its own; tells every call with its times. */
 const port = openWorkerPort();
-const { path, client, seed, calls } = await port.next<{ path: string; client: string; seed: number; calls: number }>();
-await using engine = await openSqliteEngine({ path });
+const { url, client, seed, calls } = await port.next<{ url: string; client: string; seed: number; calls: number }>();
+await using engine = await openEngine(url);
 const store = openNamespaceStore(engine, "shared", systemClock);
 port.send("ready");
 await port.next();

@@ -1,4 +1,4 @@
-import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { Range } from "../../src/store/store.ts";
@@ -6,8 +6,8 @@ import { openWorkerPort } from "../support/worker-port.ts";
 
 /** Watches a range after a revision and tells every change, until it is killed. */
 const port = openWorkerPort();
-const { path, range, after } = await port.next<{ path: string; range: Range; after: number }>();
-const engine = await openSqliteEngine({ path });
+const { url, range, after } = await port.next<{ url: string; range: Range; after: number }>();
+const engine = await openEngine(url);
 const store = openNamespaceStore(engine, "shared", systemClock);
 port.send({ ready: true });
 for await (const change of store.watch(range, after, new AbortController().signal)) port.send({ change });

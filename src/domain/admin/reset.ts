@@ -17,10 +17,10 @@ export async function resetNamespace({ store, writer, agent }: Scope): Promise<{
     const old = page.entries.filter((entry) => entry.revision <= began);
     if (old.length > 0) {
       const checks = old.map(({ key, revision }) => ({ key, revision }));
-      const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOf(key) })), writer, agent });
+      const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOf(key, "reset") })), writer, agent });
       // Somebody wrote one of these since the page was read: look again, and leave theirs alone.
       if (!result.ok) continue;
-      cleared += old.filter(({ key }) => recordOf(key) !== undefined).length;
+      cleared += old.filter(({ key }) => recordOf(key, "reset") !== undefined).length;
     }
     const last = page.entries.at(-1);
     if (!page.more || last === undefined) return { cleared };
@@ -28,9 +28,9 @@ export async function resetNamespace({ store, writer, agent }: Scope): Promise<{
   }
 }
 
-/** Bookkeeping keys (indexes, queues, holders) are removed without a record of their own. */
-function recordOf(key: string): HistoryRecord | undefined {
-  const named = (kind: string, prefix: string): HistoryRecord | undefined => (key.startsWith(prefix) ? { kind, op: "reset", subject: key.slice(prefix.length) } : undefined);
+/** What history says when an operator changes what is under a key. Bookkeeping keys (indexes, queues, holders) have no record of their own. */
+export function recordOf(key: string, op: string): HistoryRecord | undefined {
+  const named = (kind: string, prefix: string): HistoryRecord | undefined => (key.startsWith(prefix) ? { kind, op, subject: key.slice(prefix.length) } : undefined);
   return (
     named("state", stateKeys.all.start) ??
     named("session", sessionKeys.all.start) ??

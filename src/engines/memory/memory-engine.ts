@@ -1,63 +1,49 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Json } from "../../kernel/json.ts";
-import { compactedError, essentialTerms, futureRevisionError, holds, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import {
+  essentialTerms,
+  futureRevisionError,
+  holds,
+  letGoThrough,
+  nextVersion,
+  requireKept,
+  requireUnsealed,
+  restsFrom,
+  rowsToFetch,
+  wholeRevisions,
+} from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
 import type {
   Check,
   CommitResult,
   Compacted,
+  DumpPage,
+  DumpQuery,
   Engine,
   Entry,
   FailedCheck,
-  HistoryRecord,
-  IndexedText,
   LogPage,
   LogQuery,
   LogRow,
+  NamespaceFacts,
   PreparedCommit,
   Range,
   ReadOptions,
   Revision,
+  Seal,
   SearchAnswer,
   SearchQuery,
   Snapshot,
+  StoredRecord,
   StoredRequest,
   WriteOutcome,
 } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
-
-/** A log row as kept: the value as text (the only copy) and what to record when it expires. */
-interface Row extends Omit<LogRow, "value"> {
-  readonly json: string | undefined;
-  readonly lapse?: HistoryRecord;
-  readonly createdAtMs: number;
-  readonly index?: IndexedText;
-}
-
-interface Request extends StoredRequest {
-  readonly keptUntilMs: number;
-}
-
-class Namespace {
-  revision: Revision = 0;
-  compacted: Revision = 0;
-  /** The time of the compacted revision: its own rows may be gone, and what had expired by then must stay answerable. */
-  compactedAtMs = 0;
-  clockMs = 0;
-  /** New keys start above this: the highest version among forgotten deleted keys. */
-  versionFloor = 0;
-  /** Live or expired-but-unswept entries. */
-  readonly entries = new Map<string, Row>();
-  /** The keys of `entries`, in byte order. */
-  readonly keys: string[] = [];
-  /** Last version of deleted keys, oldest deletion first. */
-  readonly tombstones = new Map<string, { version: number; revision: Revision }>();
-  readonly requests = new Map<string, Request>();
-  log: Row[] = [];
-  readonly bells = new Set<() => void>();
-}
+import { clearNamespace, dumpNamespace, loadRecords } from "./moving.ts";
+import type { Request, Row } from "./namespace.ts";
+import { lowerBound, Namespace } from "./namespace.ts";
 
 /**
  * The specification: plain maps, no cleverness. Every random history must give the same answers on every other engine.
@@ -73,7 +59,7 @@ export class MemoryEngine implements Engine {
   }
 
   async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
-    const space = this.#space(namespace);
+    const space = this.#open(namespace);
     const nowMs = this.#now(space);
     const limit = options.limit ?? limits.readEntriesMax;
     const past = options.at === undefined ? undefined : this.#asOf(space, options.at);
@@ -98,7 +84,7 @@ export class MemoryEngine implements Engine {
   /** What was there at a revision: the newest row of each key up to it. */
   #asOf(space: Namespace, at: Revision): { rows: Map<string, Row>; atMs: number } {
     if (at > space.revision) throw futureRevisionError(at, space.revision);
-    if (at < space.compacted) throw compactedError(at, space.compacted);
+    requireKept(at, space);
     const rows = new Map<string, Row>();
     let atMs = space.compactedAtMs;
     for (const row of space.log) {
@@ -111,7 +97,7 @@ export class MemoryEngine implements Engine {
   }
 
   async commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const space = this.#space(namespace);
+    const space = this.#open(namespace, "commit");
     const before = space.revision;
     const results = batch.map((commit) => this.#apply(space, commit));
     if (space.revision > before) for (const ring of [...space.bells]) ring();
@@ -141,12 +127,12 @@ export class MemoryEngine implements Engine {
       const found = space.entries.get(write.key);
       const live = found !== undefined && isLive(found, atMs) ? found : undefined;
       if (found !== undefined && live === undefined) {
-        append(expiryOf(found));
-        this.#remove(space, found, revision);
+        const { seq: place } = append(expiryOf(found));
+        this.#remove(space, found, revision, place);
       }
       if (write.op === "delete") {
         if (live === undefined) return { version: 0, existed: false };
-        append({
+        const { seq: place } = append({
           key: write.key,
           op: "delete",
           version: live.version,
@@ -156,10 +142,10 @@ export class MemoryEngine implements Engine {
           record: write.record,
           createdAtMs: live.createdAtMs,
         });
-        this.#remove(space, live, revision);
+        this.#remove(space, live, revision, place);
         return { version: live.version, existed: true };
       }
-      const version = (live?.version ?? space.tombstones.get(write.key)?.version ?? space.versionFloor) + 1;
+      const version = nextVersion(live?.version ?? space.tombstones.get(write.key)?.version, space);
       const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
       const { json, record, lapse, index } = write;
       const createdAtMs = live?.createdAtMs ?? atMs;
@@ -171,7 +157,10 @@ export class MemoryEngine implements Engine {
       space.entries.set(write.key, row);
       return { version, existed: live !== undefined, expiresAtMs };
     });
-    if (seq > 0) space.revision = revision;
+    if (seq > 0) {
+      space.revision = revision;
+      space.clockMs = atMs;
+    }
     const outcome = { ok: true, revision: space.revision, atMs, writes, replayed: false, note: request?.note } as const;
     if (request !== undefined) space.requests.set(request.key, { fingerprint: request.fingerprint, outcome, keptUntilMs: atMs + limits.requestKeptMs });
     return outcome;
@@ -184,14 +173,14 @@ export class MemoryEngine implements Engine {
     return [{ check, entry: live === undefined ? undefined : toEntry(live, true) }];
   }
 
-  #remove(space: Namespace, row: Row, revision: Revision): void {
+  #remove(space: Namespace, row: Row, revision: Revision, seq: number): void {
     space.entries.delete(row.key);
     space.keys.splice(lowerBound(space.keys, row.key), 1);
-    space.tombstones.set(row.key, { version: row.version, revision });
+    space.tombstones.set(row.key, { version: row.version, revision, seq });
   }
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
-    const space = this.#space(namespace);
+    const space = this.#open(namespace);
     const known = this.#liveRequest(space, key, this.#now(space));
     return known === undefined ? undefined : { fingerprint: known.fingerprint, outcome: known.outcome };
   }
@@ -202,9 +191,9 @@ export class MemoryEngine implements Engine {
   }
 
   async log(namespace: string, query: LogQuery): Promise<LogPage> {
-    const space = this.#space(namespace);
+    const space = this.#open(namespace);
     const after = query.after ?? 0;
-    if (query.after !== undefined && after < space.compacted && !query.lenient) throw compactedError(after, space.compacted);
+    if (query.after !== undefined && !query.lenient) requireKept(after, space);
     const before = query.before ?? Number.POSITIVE_INFINITY;
     const matching = space.log.filter((row) => row.revision > after && row.revision < before && query.ranges.some((range) => inRange(row.key, range)) && wanted(row, query));
     if (query.reverse) matching.reverse();
@@ -218,7 +207,7 @@ export class MemoryEngine implements Engine {
   }
 
   async count(namespace: string, range: Range): Promise<number> {
-    const space = this.#space(namespace);
+    const space = this.#open(namespace);
     const nowMs = this.#now(space);
     let count = 0;
     for (const row of space.entries.values()) if (inRange(row.key, range) && isLive(row, nowMs)) count += 1;
@@ -226,7 +215,7 @@ export class MemoryEngine implements Engine {
   }
 
   async search(namespace: string, { areas, terms }: SearchQuery): Promise<SearchAnswer> {
-    const space = this.#space(namespace);
+    const space = this.#open(namespace);
     const nowMs = this.#now(space);
     // Expired entries are counted until they are swept: counts may be a little stale, hits never are.
     const indexed = [...space.entries.values()].filter((row) => row.index !== undefined && areas.includes(row.index.area));
@@ -250,6 +239,7 @@ export class MemoryEngine implements Engine {
   async sweep(namespace: string, limit: number): Promise<number> {
     const space = this.#space(namespace);
     const nowMs = this.#now(space);
+    if (restsFrom(space.seal, "sweep", nowMs)) return 0;
     for (const [key, request] of space.requests) if (request.keptUntilMs <= nowMs) space.requests.delete(key);
     const expired = space.keys
       .map((key) => space.entries.get(key) as Row)
@@ -258,9 +248,10 @@ export class MemoryEngine implements Engine {
       .slice(0, Math.min(limit, limits.commitRowsMax));
     if (expired.length === 0) return 0;
     space.revision += 1;
+    space.clockMs = nowMs;
     expired.forEach((row, seq) => {
       space.log.push({ ...expiryOf(row), revision: space.revision, seq, atMs: nowMs });
-      this.#remove(space, row, space.revision);
+      this.#remove(space, row, space.revision, seq);
     });
     for (const ring of [...space.bells]) ring();
     return expired.length;
@@ -268,7 +259,10 @@ export class MemoryEngine implements Engine {
 
   async compact(namespace: string, policy: { ageMs: number; revisions: number; tombstones: number }, limit: number): Promise<Compacted> {
     const space = this.#space(namespace);
-    const horizonMs = this.#now(space) - policy.ageMs;
+    const nowMs = this.#now(space);
+    if (restsFrom(space.seal, "compact", nowMs)) return { removed: 0, more: false };
+    const horizonMs = nowMs - policy.ageMs;
+    const horizon = letGoThrough(space, policy.revisions);
     // A window of whole revisions that the policy lets go, at most about `limit` rows.
     let target = space.compacted;
     let targetAtMs = space.compactedAtMs;
@@ -276,7 +270,7 @@ export class MemoryEngine implements Engine {
     for (const row of space.log) {
       if (row.revision <= space.compacted) continue;
       if (row.revision > target) {
-        if (seen >= limit || (row.atMs >= horizonMs && row.revision > space.revision - policy.revisions)) break;
+        if (seen >= limit || (row.atMs >= horizonMs && row.revision > horizon)) break;
         target = row.revision;
         targetAtMs = row.atMs;
       }
@@ -310,7 +304,7 @@ export class MemoryEngine implements Engine {
 
   async namespaces(): Promise<readonly string[]> {
     return [...this.#namespaces]
-      .filter(([, space]) => space.revision > 0)
+      .filter(([, space]) => space.revision > 0 || space.seal !== undefined)
       .map(([name]) => name)
       .sort(compareKeys);
   }
@@ -320,7 +314,7 @@ export class MemoryEngine implements Engine {
     return {
       engine: "memory",
       durability: "none: everything is lost when the process ends",
-      facts: { revision: space.revision, compacted_revision: space.compacted, log_rows: space.log.length },
+      facts: { revision: space.revision, compacted_revision: space.compacted, log_rows: space.log.length, base: space.base, gaps: space.gaps },
       warnings: [{ about: "durability", says: "The memory engine keeps nothing; use a sqlite: store for work that matters." }],
     };
   }
@@ -329,8 +323,33 @@ export class MemoryEngine implements Engine {
     return undefined;
   }
 
+  async dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
+    return dumpNamespace(this.#space(namespace), query);
+  }
+
+  async load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+    loadRecords(this.#space(namespace), records, facts);
+  }
+
+  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+    const space = this.#space(namespace);
+    space.seal = seal;
+    for (const ring of [...space.bells]) ring();
+  }
+
+  async clear(namespace: string): Promise<void> {
+    clearNamespace(this.#space(namespace));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#namespaces.clear();
+  }
+
+  /** The namespace for a use that its seal may forbid. */
+  #open(namespace: string, use: "read" | "commit" = "read"): Namespace {
+    const space = this.#space(namespace);
+    requireUnsealed(space.seal, use);
+    return space;
   }
 
   #space(namespace: string): Namespace {
@@ -344,8 +363,8 @@ export class MemoryEngine implements Engine {
 
   /** Never goes back, not even when nothing was committed in between: what a reader saw expire stays expired. */
   #now(space: Namespace): number {
-    space.clockMs = Math.max(this.#clock.nowMs(), space.clockMs);
-    return space.clockMs;
+    space.shownMs = Math.max(this.#clock.nowMs(), space.clockMs, space.shownMs);
+    return space.shownMs;
   }
 }
 
@@ -381,15 +400,3 @@ const toEntry = (row: Row, wantValue: boolean): Entry => ({
 });
 
 const toLogRow = ({ json, lapse: _lapse, createdAtMs: _created, index: _index, ...row }: Row, wantValue: boolean): LogRow => ({ ...row, value: parse(json, wantValue) });
-
-/** First position whose key is not below `key`. */
-function lowerBound(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareKeys(keys[middle] as string, key) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

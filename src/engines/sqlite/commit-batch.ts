@@ -1,8 +1,21 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import { holds } from "../../store/engine-rules.ts";
+import { holds, nextVersion } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { isLive } from "../../store/ranges.ts";
-import type { Check, CommitResult, Committed, FailedCheck, HistoryRecord, IndexedText, PreparedCommit, PreparedWrite, StoredRequest, WriteOutcome } from "../../store/store.ts";
+import type {
+  Check,
+  CommitResult,
+  Committed,
+  FailedCheck,
+  HistoryRecord,
+  IndexedText,
+  PreparedCommit,
+  PreparedWrite,
+  Seal,
+  StoredLogRow,
+  StoredRequest,
+  WriteOutcome,
+} from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
@@ -84,6 +97,7 @@ export class Batch {
   readonly #before: number;
   readonly #tombstonesBefore: number;
   #requestsKept = false;
+  #adopted = false;
   #seq = 0;
 
   constructor(connection: Connection, statements: BatchStatements, clock: NamespaceClock, namespace: string) {
@@ -96,17 +110,21 @@ export class Batch {
     this.#tombstonesBefore = this.#space.tombstones;
   }
 
+  get seal(): Seal | undefined {
+    return this.#space.seal;
+  }
+
   get tookRevision(): boolean {
     return this.#space.revision > this.#before;
   }
 
   /** Writes back what changed. Says whether there is anything to make durable. */
   finish(): boolean {
-    if (this.tookRevision) {
+    if (this.tookRevision || this.#adopted) {
       for (const [key, slot] of this.#slots) if (slot.changed) this.#writeBack(key, slot);
       if (this.#space.tombstones !== this.#tombstonesBefore) writeNamespace(this.#connection, this.#space);
     }
-    return this.tookRevision || this.#requestsKept;
+    return this.tookRevision || this.#adopted || this.#requestsKept;
   }
 
   apply(commit: PreparedCommit): CommitResult {
@@ -153,6 +171,28 @@ export class Batch {
     this.#space.clockMs = atMs;
   }
 
+  /** Takes over a row as another store had it, at its own place in history; the caller has made sure that it is newer than all there is. */
+  adopt(row: StoredLogRow): void {
+    const slot = this.#slot(row.key);
+    if (!slot.present) this.#tombstone(row.key, slot);
+    if (slot.place >= placeOf(row.revision, row.seq)) {
+      // The tombstone came ahead with the keys: the row it speaks of is still to come, and a chain only leads back.
+      slot.place = 0;
+      slot.anchor = null;
+    }
+    this.#adopted = true;
+    this.#space.revision = row.revision - 1;
+    this.#seq = row.seq;
+    slot.present = row.op === "put";
+    slot.version = row.version;
+    slot.createdAtMs = row.createdAtMs;
+    slot.expiresAtMs = row.expiresAtMs;
+    slot.tombstone = slot.present ? 0 : row.version;
+    slot.index = undefined;
+    this.#append(row.key, slot, opCode[row.op], row.atMs, row.writer, row.agent, row.record, row.expiresAtMs, row.lapse, row.json);
+    this.#space.revision = row.revision;
+  }
+
   #write(write: PreparedWrite, commit: PreparedCommit, atMs: number): WriteOutcome {
     const slot = this.#slot(write.key);
     if (slot.present && !isLive(slot, atMs)) this.expire(write.key, atMs);
@@ -162,7 +202,7 @@ export class Batch {
       this.#end(write.key, slot, opCode.delete, atMs, commit.writer, commit.agent, write.record);
       return { version: slot.version, existed: true };
     }
-    const version = (existed ? slot.version : this.#tombstone(write.key, slot) || this.#space.versionFloor) + 1;
+    const version = nextVersion(existed ? slot.version : this.#tombstone(write.key, slot) || undefined, this.#space);
     const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
     if (!existed) slot.createdAtMs = atMs;
     slot.present = true;

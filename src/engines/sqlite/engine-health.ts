@@ -43,6 +43,9 @@ export function healthOf(driver: SqliteDriver, path: string, space: NamespaceRow
       revision: space.revision,
       compacted_revision: space.compacted,
       tombstones: space.tombstones,
+      base: space.base,
+      gaps: space.gaps,
+      ...(space.seal === undefined ? {} : { seal: space.seal.state }),
     },
     warnings,
   };

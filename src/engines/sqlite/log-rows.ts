@@ -54,8 +54,11 @@ export const toLogRow = (row: RawLogRow): LogRow => ({
   atMs: row.at,
   writer: row.writer,
   agent: row.agent ?? undefined,
-  record: row.kind === null ? undefined : { kind: row.kind, op: row.act as string, subject: row.subject as string },
+  record: recordOf(row),
 });
+
+export const recordOf = ({ kind, act, subject }: Pick<RawLogRow, "kind" | "act" | "subject">): HistoryRecord | undefined =>
+  kind === null ? undefined : { kind, op: act as string, subject: subject as string };
 
 export const lapseText = (lapse: HistoryRecord | undefined): string | null => (lapse === undefined ? null : JSON.stringify([lapse.kind, lapse.op, lapse.subject]));
 

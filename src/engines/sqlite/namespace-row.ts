@@ -1,34 +1,46 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import type { Revision } from "../../store/store.ts";
+import type { NamespaceFacts, Seal } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { logId, namespaceIdMax, placeIn, revisionAt } from "./log-id.ts";
+
+type Writable<T> = { -readonly [P in keyof T]: T[P] };
 
 /**
  * A namespace as its row and its newest log row say; read anew in every transaction, because other processes change it.
  * The revision and the clock are not stored a second time: a commit then has one page less to make durable.
  */
-export interface NamespaceRow {
+export interface NamespaceRow extends Writable<NamespaceFacts> {
   /** 0: nothing was ever committed to it. */
   id: number;
-  revision: Revision;
-  compacted: Revision;
-  /** The time of the compacted revision: its own rows may be gone. */
-  compactedAtMs: number;
-  clockMs: number;
-  versionFloor: number;
   tombstones: number;
 }
 
-const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, ${placeIn("newest.id")}, newest.at
+/** `clock`: a time that no log row tells, taken over from another store. `gaps` and `seal` are JSON, absent as a rule. */
+const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, n.clock, n.base, n.gaps, n.seal, ${placeIn("newest.id")}, newest.at
   FROM namespace AS n LEFT JOIN log AS newest ON newest.id = (SELECT max(id) FROM log WHERE id >= ${logId("n.id", "0")} AND id < ${logId("(n.id + 1)", "0")})
   WHERE n.name = ?`;
 
+type SelectedRow = [number, number, number, number, number, number, number, string | null, string | null, number | null, number | null];
+
+const noGaps: NamespaceFacts["gaps"] = [];
+
 export function readNamespace(connection: Connection, name: string): NamespaceRow {
-  const row = connection.arrayStatement(select).get(name) as [number, number, number, number, number, number | null, number | null] | undefined;
-  if (row === undefined) return { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0 };
-  const [id, compacted, compactedAtMs, versionFloor, tombstones, place, at] = row;
-  // Compaction may have let go of the newest row, when all it said was that a key is gone.
-  return { id, revision: Math.max(compacted, revisionAt(place ?? 0)), compacted, compactedAtMs, clockMs: Math.max(compactedAtMs, at ?? 0), versionFloor, tombstones };
+  const row = connection.arrayStatement(select).get(name) as SelectedRow | undefined;
+  if (row === undefined) return { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: noGaps, seal: undefined };
+  const [id, compacted, compactedAtMs, versionFloor, tombstones, clock, base, gaps, seal, place, at] = row;
+  return {
+    id,
+    // Compaction may have let go of the newest row, when all it said was that a key is gone.
+    revision: Math.max(compacted, base, revisionAt(place ?? 0)),
+    compacted,
+    compactedAtMs,
+    clockMs: Math.max(compactedAtMs, clock, at ?? 0),
+    versionFloor,
+    tombstones,
+    base,
+    gaps: gaps === null ? noGaps : (JSON.parse(gaps) as NamespaceFacts["gaps"]),
+    seal: seal === null ? undefined : (JSON.parse(seal) as Seal),
+  };
 }
 
 /** Inside a write transaction: as above, but there afterwards. */
@@ -37,13 +49,25 @@ export function ensureNamespace(connection: Connection, name: string): Namespace
   if (found.id > 0) return found;
   const { id } = connection.statement("SELECT coalesce(max(id), 0) + 1 AS id FROM namespace").get() as { readonly id: number };
   if (id > namespaceIdMax) throw new HoldfastError("limit_exceeded", `One store may have ${namespaceIdMax} namespaces.`);
-  connection.statement("INSERT INTO namespace VALUES (?, ?, 0, 0, 0, 0)").run(id, name);
+  connection.statement("INSERT INTO namespace VALUES (?, ?, 0, 0, 0, 0, 0, 0, NULL, NULL)").run(id, name);
   return { ...found, id };
 }
 
-/** What does not follow from the log. */
+/** What does not follow from the log and changes as a namespace is used. */
 export function writeNamespace(connection: Connection, row: NamespaceRow): void {
   connection
     .statement("UPDATE namespace SET compacted = ?, compacted_at = ?, version_floor = ?, tombstones = ? WHERE id = ?")
     .run(row.compacted, row.compactedAtMs, row.versionFloor, row.tombstones, row.id);
+}
+
+/** What only moving changes. */
+export function writeFacts(connection: Connection, row: NamespaceRow, facts: NamespaceFacts): void {
+  writeNamespace(connection, { ...row, compacted: facts.compacted, compactedAtMs: facts.compactedAtMs, versionFloor: facts.versionFloor });
+  connection
+    .statement("UPDATE namespace SET clock = ?, base = ?, gaps = ? WHERE id = ?")
+    .run(facts.clockMs, facts.base, facts.gaps.length === 0 ? null : JSON.stringify(facts.gaps), row.id);
+}
+
+export function writeSeal(connection: Connection, row: NamespaceRow, seal: Seal | undefined): void {
+  connection.statement("UPDATE namespace SET seal = ? WHERE id = ?").run(seal === undefined ? null : JSON.stringify(seal), row.id);
 }

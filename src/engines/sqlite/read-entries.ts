@@ -1,4 +1,4 @@
-import { compactedError, futureRevisionError } from "../../store/engine-rules.ts";
+import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
@@ -49,7 +49,7 @@ function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */
 function pastReader(connection: Connection, space: NamespaceRow, at: number, { reverse, values }: ReadOptions): RangeReader {
   if (at > space.revision) throw futureRevisionError(at, space.revision);
-  if (at < space.compacted) throw compactedError(at, space.compacted);
+  requireKept(at, space);
   const bound = placeOf(at + 1);
   const newestRow = connection.statement(`SELECT at FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`).get(space.id, bound) as
     | { readonly at: number }

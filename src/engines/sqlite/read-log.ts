@@ -1,4 +1,4 @@
-import { compactedError, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { beyondGap, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
@@ -24,7 +24,7 @@ interface Condition {
 /** Inside one read transaction. */
 export function readLog(connection: Connection, space: NamespaceRow, query: LogQuery): LogPage {
   const after = query.after ?? 0;
-  if (query.after !== undefined && after < space.compacted && !query.lenient) throw compactedError(after, space.compacted);
+  if (query.after !== undefined && !query.lenient) requireKept(after, space);
   const limit = query.limit ?? limits.logRowsMax;
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
   const end = query.reverse ? after : Math.max(after, last);
@@ -57,7 +57,7 @@ function scanSpan(connection: Connection, space: NamespaceRow, { reverse }: LogQ
   if (found === undefined) return undefined;
   const nearest = revisionAt(found.place);
   const from = reverse ? Math.max(after + 1, nearest - revisionsPerCall + 1) : nearest;
-  const to = reverse ? nearest : Math.min(last, nearest + revisionsPerCall - 1);
+  const to = reverse ? nearest : Math.min(last, beyondGap(nearest + revisionsPerCall - 1, space.gaps));
   return { from, to, isWhole: reverse ? from === after + 1 : to === last };
 }
 

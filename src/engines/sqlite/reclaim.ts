@@ -1,3 +1,4 @@
+import { letGoThrough } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { Compacted, RetentionPolicy } from "../../store/store.ts";
 import type { Batch } from "./commit-batch.ts";
@@ -42,12 +43,13 @@ function compactionWindow(connection: Connection, space: NamespaceRow, policy: R
   const rows = connection
     .statement(`SELECT ${placeIn("id")} AS place, at, k, op, prev FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id LIMIT ?4`)
     .all(space.id, placeOf(space.compacted + 1), placeOf(space.revision + 1), limit + limits.commitRowsMax) as WindowRow[];
+  const horizon = letGoThrough(space, policy.revisions);
   let target = space.compacted;
   let size = 0;
   for (const row of rows) {
     const revision = revisionAt(row.place);
     if (revision > target) {
-      const isKept = row.at >= nowMs - policy.ageMs && revision > space.revision - policy.revisions;
+      const isKept = row.at >= nowMs - policy.ageMs && revision > horizon;
       if (size >= limit || isKept) break;
       target = revision;
     }

@@ -4,21 +4,27 @@ import { systemClock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
+import { requireUnsealed, restsFrom } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type {
   CommitResult,
   Compacted,
+  DumpPage,
+  DumpQuery,
   Engine,
   EngineHealth,
   LogPage,
   LogQuery,
+  NamespaceFacts,
   PreparedCommit,
   Range,
   ReadOptions,
   RetentionPolicy,
+  Seal,
   SearchAnswer,
   SearchQuery,
   Snapshot,
+  StoredRecord,
   StoredRequest,
 } from "../../store/store.ts";
 import { writeBackup } from "./backup-file.ts";
@@ -30,8 +36,10 @@ import type { DriverName, SqliteDriver } from "./driver.ts";
 import { loadSqliteDriver, requireSafe } from "./driver.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
 import { logId } from "./log-id.ts";
+import { clearSlice, dumpPage, loadRecords } from "./moving.ts";
 import { NamespaceClock } from "./namespace-clock.ts";
-import { ensureNamespace, readNamespace } from "./namespace-row.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { ensureNamespace, readNamespace, writeSeal } from "./namespace-row.ts";
 import { countLive, readEntries } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
@@ -115,15 +123,13 @@ class SqliteEngine implements Engine {
   }
 
   read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
-    return this.#reading((connection) => {
-      const space = readNamespace(connection, namespace);
-      return readEntries(connection, space, this.#clock.nowMs(namespace, space), ranges, options);
-    });
+    return this.#using(namespace, (connection, space) => readEntries(connection, space, this.#clock.nowMs(namespace, space), ranges, options));
   }
 
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
     const { results, rings } = await this.#writing(({ connection, statements }) => {
       const batch = new Batch(connection, statements, this.#clock, namespace);
+      requireUnsealed(batch.seal, "commit");
       const results = commits.map((commit) => batch.apply(commit));
       return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
     });
@@ -133,28 +139,19 @@ class SqliteEngine implements Engine {
   }
 
   readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
-    return this.#reading((connection) => {
-      const space = readNamespace(connection, namespace);
-      return readStoredRequest(connection, space.id, key, this.#clock.nowMs(namespace, space));
-    });
+    return this.#using(namespace, (connection, space) => readStoredRequest(connection, space.id, key, this.#clock.nowMs(namespace, space)));
   }
 
   log(namespace: string, query: LogQuery): Promise<LogPage> {
-    return this.#reading((connection) => readLog(connection, readNamespace(connection, namespace), query));
+    return this.#using(namespace, (connection, space) => readLog(connection, space, query));
   }
 
   count(namespace: string, range: Range): Promise<number> {
-    return this.#reading((connection) => {
-      const space = readNamespace(connection, namespace);
-      return countLive(connection, space.id, range, this.#clock.nowMs(namespace, space));
-    });
+    return this.#using(namespace, (connection, space) => countLive(connection, space.id, range, this.#clock.nowMs(namespace, space)));
   }
 
   search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
-    return this.#reading((connection) => {
-      const space = readNamespace(connection, namespace);
-      return searchText(connection, space, this.#clock.nowMs(namespace, space), query);
-    });
+    return this.#using(namespace, (connection, space) => searchText(connection, space, this.#clock.nowMs(namespace, space), query));
   }
 
   onChange(namespace: string, ring: () => void): () => void {
@@ -166,13 +163,15 @@ class SqliteEngine implements Engine {
     const isNeeded = await this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
       const nowMs = this.#clock.nowMs(namespace, space);
-      return expiredKeys(connection, space, nowMs, 1).length > 0 || hasOldRequests(connection, space, nowMs);
+      return !restsFrom(space.seal, "sweep", nowMs) && (expiredKeys(connection, space, nowMs, 1).length > 0 || hasOldRequests(connection, space, nowMs));
     });
     if (!isNeeded) return 0;
     const swept = await this.#writing(({ connection, statements }) => {
       const space = ensureNamespace(connection, namespace);
+      const nowMs = this.#clock.nowMs(namespace, space);
+      if (restsFrom(space.seal, "sweep", nowMs)) return { keep: false, result: 0 };
       const batch = new Batch(connection, statements, this.#clock, namespace);
-      const result = sweepSlice(connection, batch, space, this.#clock.nowMs(namespace, space), limit);
+      const result = sweepSlice(connection, batch, space, nowMs, limit);
       batch.finish();
       return { keep: true, result };
     });
@@ -183,12 +182,15 @@ class SqliteEngine implements Engine {
   async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted> {
     const isNeeded = await this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
-      return hasSomethingToCompact(connection, space, policy, this.#clock.nowMs(namespace, space));
+      const nowMs = this.#clock.nowMs(namespace, space);
+      return !restsFrom(space.seal, "compact", nowMs) && hasSomethingToCompact(connection, space, policy, nowMs);
     });
     if (!isNeeded) return { removed: 0, more: false };
     return this.#writing(({ connection }) => {
       const space = ensureNamespace(connection, namespace);
-      return { keep: true, result: compactSlice(connection, space, policy, this.#clock.nowMs(namespace, space), limit) };
+      const nowMs = this.#clock.nowMs(namespace, space);
+      if (restsFrom(space.seal, "compact", nowMs)) return { keep: false, result: { removed: 0, more: false } };
+      return { keep: true, result: compactSlice(connection, space, policy, nowMs, limit) };
     });
   }
 
@@ -197,7 +199,7 @@ class SqliteEngine implements Engine {
       (connection) =>
         connection
           .statement(
-            `SELECT name FROM namespace WHERE compacted > 0 OR EXISTS (SELECT 1 FROM log WHERE log.id >= ${logId("namespace.id", "0")} AND log.id < ${logId("(namespace.id + 1)", "0")})`,
+            `SELECT name FROM namespace WHERE compacted > 0 OR base > 0 OR seal IS NOT NULL OR EXISTS (SELECT 1 FROM log WHERE log.id >= ${logId("namespace.id", "0")} AND log.id < ${logId("(namespace.id + 1)", "0")})`,
           )
           .all() as { readonly name: string }[],
     );
@@ -215,6 +217,29 @@ class SqliteEngine implements Engine {
     return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#host.nowMs()));
   }
 
+  dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
+    return this.#reading((connection) => dumpPage(connection, readNamespace(connection, namespace), query));
+  }
+
+  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+    return this.#writing(({ connection, statements }) => {
+      loadRecords(connection, statements, new Batch(connection, statements, this.#clock, namespace), namespace, records, facts);
+      return { keep: true, result: undefined };
+    });
+  }
+
+  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+    await this.#writing(({ connection }) => {
+      writeSeal(connection, ensureNamespace(connection, namespace), seal);
+      return { keep: true, result: undefined };
+    });
+    this.#bell.ring(namespace);
+  }
+
+  async clear(namespace: string): Promise<void> {
+    for (let more = true; more; ) ({ more } = await this.#writing(({ connection }) => ({ keep: true, result: clearSlice(connection, ensureNamespace(connection, namespace)) })));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -224,6 +249,15 @@ class SqliteEngine implements Engine {
 
   #reading<T>(work: (connection: Connection) => T): Promise<T> {
     return this.#perform(({ connection }) => connection.reading(() => work(connection)));
+  }
+
+  /** Reading what the namespace's seal may keep closed. */
+  #using<T>(namespace: string, work: (connection: Connection, space: NamespaceRow) => T): Promise<T> {
+    return this.#reading((connection) => {
+      const space = readNamespace(connection, namespace);
+      requireUnsealed(space.seal, "read");
+      return work(connection, space);
+    });
   }
 
   /** Nobody is answered when the file has lost its name meanwhile: what was written would be found by nobody. */

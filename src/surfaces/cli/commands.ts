@@ -8,6 +8,7 @@ import { importCommand } from "./import-command.ts";
 import { installCommand, uninstallCommand } from "./install-command.ts";
 import { leaseExecCommand } from "./lease-exec.ts";
 import { mcpCommand } from "./mcp-command.ts";
+import { migrateCommand } from "./migrate-command.ts";
 import { toolCommand } from "./tool-command.ts";
 import { verifyCommand } from "./verify-command.ts";
 import { watchCommand } from "./watch-command.ts";
@@ -26,6 +27,7 @@ const plainCommands: readonly Command[] = [
   doctorCommand,
   verifyCommand,
   importCommand,
+  migrateCommand,
   installCommand,
   uninstallCommand,
   hookCommand,

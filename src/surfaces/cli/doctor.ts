@@ -2,8 +2,9 @@ import { statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCodes, isHoldfastError } from "../../kernel/errors.ts";
+import { shownUrl } from "../../kernel/store-url.ts";
 import { everything, rangeAfter } from "../../store/ranges.ts";
-import type { EngineHealth } from "../../store/store.ts";
+import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import { profiles, selectTools } from "../../tools/profiles.ts";
 import { tokenCost } from "../../tools/token-cost.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
@@ -64,7 +65,7 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
   const health = await base.server.engine.health(base.store.namespace);
   const { revision } = await base.store.read(everything, { limit: 1, values: false });
   return [
-    { check: "store", status: "ok", says: `${config.store} (from ${config.origins.store}), namespace ${config.namespace} at revision ${revision}` },
+    { check: "store", status: "ok", says: `${shownUrl(config.store)} (from ${config.origins.store}), namespace ${config.namespace} at revision ${revision}` },
     ...engineFindings(health),
     ...(await fileFindings(config.store)),
     ...(await findStuckWork(base)),
@@ -73,11 +74,24 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
 }
 
 function engineFindings({ engine, durability, facts, warnings }: EngineHealth): Finding[] {
-  const version = facts.sqlite_version === undefined ? "" : `, SQLite ${String(facts.sqlite_version)} through ${String(facts.driver)}`;
-  return [{ check: "engine", status: "ok", says: `${engine}${version}` }, durabilityFinding(engine, durability, facts), clockFinding(warnings)];
+  const version =
+    facts.sqlite_version !== undefined
+      ? `, SQLite ${String(facts.sqlite_version)} through ${String(facts.driver)}`
+      : facts.server_version === undefined
+        ? ""
+        : ` ${String(facts.server_version)}`;
+  const others = warnings.filter(({ about }) => !ownFindings.includes(about));
+  return [
+    { check: "engine", status: "ok", says: `${engine}${version}` },
+    durabilityFinding(engine, durability, facts, warnings),
+    clockFinding(warnings),
+    ...others.map(({ about, says }): Finding => ({ check: about, status: "warn", says })),
+  ];
 }
 
-/** The engine's other warnings, durability and the file's mode, have findings of their own: one warning for one cause. */
+/** Warnings with a finding of their own: one warning for one cause. */
+const ownFindings: readonly EngineWarning["about"][] = ["clock", "durability", "file mode"];
+
 function clockFinding(warnings: EngineHealth["warnings"]): Finding {
   const ahead = warnings.find(({ about }) => about === "clock")?.says;
   if (ahead === undefined) return { check: "clock", status: "ok", says: "the store's clock and this machine's agree" };
@@ -89,8 +103,10 @@ function clockFinding(warnings: EngineHealth["warnings"]): Finding {
   };
 }
 
-function durabilityFinding(engine: string, durability: string, facts: EngineHealth["facts"]): Finding {
+function durabilityFinding(engine: string, durability: string, facts: EngineHealth["facts"], warnings: EngineHealth["warnings"]): Finding {
   if (engine === "memory") return { check: "durability", status: "warn", says: durability, fix: "Use a sqlite: store for work that matters." };
+  const said = warnings.filter(({ about }) => about === "durability").map(({ says }) => says);
+  if (said.length > 0) return { check: "durability", status: "warn", says: durability, fix: said.join(" ") };
   const settings = facts.synchronous === undefined ? "" : ` (read back: journal ${String(facts.journal_mode)}, synchronous ${String(facts.synchronous)})`;
   const full = facts.synchronous === undefined || facts.synchronous === "FULL";
   return full

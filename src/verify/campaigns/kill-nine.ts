@@ -5,7 +5,7 @@ import { checkHistoryEqualsState } from "../checkers/history-equals-state.ts";
 import { checkRevisions } from "../checkers/revisions.ts";
 import { CommitJournal } from "../commit-journal.ts";
 import { between } from "../random.ts";
-import { readWholeLog, readWholeState } from "../read-whole.ts";
+import { readWhole } from "../read-whole.ts";
 
 /** One in so many workers is killed while it is still starting or opening the store. */
 const earlyKills = 12;
@@ -39,8 +39,7 @@ export async function killNine(context: CampaignContext, { kills, workers }: { r
     }
   };
   await Promise.all(Array.from({ length: workers }, slot));
-  const { rows, revision } = await readWholeLog(arena.store);
-  const { entries, nowMs } = await readWholeState(arena.store);
+  const { rows, revision, entries, nowMs } = await readWhole(arena.store);
   const { commits, acknowledged } = journal;
   return {
     figures: {

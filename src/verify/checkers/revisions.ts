@@ -1,4 +1,4 @@
-import type { LogRow, Revision } from "../../store/store.ts";
+import type { LogRow, NamespaceFacts, Revision } from "../../store/store.ts";
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
@@ -9,16 +9,19 @@ export interface RevisionRun {
   readonly acknowledged: readonly { readonly client: string; readonly revision: Revision }[];
   /** The namespace's revision at the end. */
   readonly revision: Revision;
+  /** Where the namespace says that its history went back and goes on above. */
+  readonly gaps?: NamespaceFacts["gaps"];
 }
 
 /** G4. Revisions are 1, 2, 3 … without gaps, each given to one commit; versions of a key only grow; time does not go back. */
-export function checkRevisions({ rows, acknowledged, revision }: RevisionRun): readonly Violation[] {
+export function checkRevisions({ rows, acknowledged, revision, gaps = [] }: RevisionRun): readonly Violation[] {
   const violations = new Violations("G4");
   const versions = new Map<string, number>();
   let previous: LogRow | undefined;
   for (const row of rows) {
     const before = previous?.revision ?? 0;
-    if (row.revision > before + 1) violations.add("revision_gap", `Revision ${before} is followed by ${row.revision}.`);
+    if (row.revision > before + 1 && !gaps.some(([kept, base]) => kept === before && base + 1 === row.revision))
+      violations.add("revision_gap", `Revision ${before} is followed by ${row.revision}.`);
     if (row.revision < before) violations.add("revision_went_back", `Revision ${before} is followed by ${row.revision}.`);
     if (row.revision === before && row.seq <= (previous?.seq ?? -1))
       violations.add("revision_reused", `Revision ${row.revision} has position ${row.seq} after position ${previous?.seq}.`);

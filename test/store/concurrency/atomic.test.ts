@@ -1,6 +1,5 @@
-import { join } from "node:path";
-import { expect, test } from "vitest";
-import { openSqliteEngine } from "../../../src/engines/sqlite/sqlite-engine.ts";
+import { describe, expect, test } from "vitest";
+import { openEngine } from "../../../src/engines/open-store.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import { everything } from "../../../src/store/ranges.ts";
@@ -9,59 +8,61 @@ import { checkAtomic } from "../../../src/verify/checkers/atomic.ts";
 import type { SentWrite } from "../../../src/verify/checkers/durable.ts";
 import { checkDurable } from "../../../src/verify/checkers/durable.ts";
 import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
+import { readWhole } from "../../../src/verify/read-whole.ts";
+import { sharedEngines } from "../../support/engines.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { wholeLog } from "./whole-log.ts";
 
 type Told = { ready: true } | { sent: string } | { acknowledged: string; revision: number };
 
 const members = Array.from({ length: 12 }, (_, i) => `member ${String(i).padStart(2, "0")}`);
 const kills = 20;
 
-test(`writers killed ${kills} times in the middle of their batches leave no part of a commit, and lose none they had answered (G5, G1)`, { timeout: 300_000 }, async () => {
-  const path = join(await temporaryFolder(), "store.db");
-  await using engine = await openSqliteEngine({ path });
-  const store = openNamespaceStore(engine, "shared", systemClock);
-  const sightings: Sighting[] = [];
-  const stop = new AbortController();
-  const watching = (async () => {
-    for await (const change of store.watch(everything, 0, stop.signal))
-      sightings.push({ by: "the watcher", revision: change.revision, values: Object.fromEntries(change.rows.map((row) => [row.key, row.value])) });
-  })();
-  const reading = (async () => {
-    while (!stop.signal.aborted) {
-      const { revision, entries } = await store.read(everything);
-      sightings.push({ by: "the reader", revision, values: Object.fromEntries(entries.map((entry) => [entry.key, entry.value])) });
-      await systemClock.sleep(2);
-    }
-  })();
-  const random = seededRandom(7);
-  const told: Told[] = [];
-  for (let round = 0; round < kills; round += 1) {
-    const writer = spawnWorker<Told>("group-writer", { path, members, client: `writer ${round}`, inFlight: 8, pauseMs: 0 });
-    expect(await writer.next()).toEqual({ ready: true });
-    await systemClock.sleep(random(60));
-    await writer.kill();
-    told.push(...writer.taken());
-  }
-  const final = await store.read(everything);
-  while (!sightings.some((sighting) => sighting.by === "the watcher" && sighting.revision === final.revision)) await systemClock.sleep(5);
-  stop.abort();
-  await Promise.all([watching, reading]);
+for (const on of sharedEngines)
+  describe(`commits of several keys (G5, G1) on ${on.name}`, () => {
+    test(`writers killed ${kills} times in the middle of their batches leave no part of a commit, and lose none they had answered`, { timeout: 300_000 }, async () => {
+      const url = await on.freshUrl();
+      await using engine = await openEngine(url);
+      const store = openNamespaceStore(engine, "shared", systemClock);
+      const sightings: Sighting[] = [];
+      const stop = new AbortController();
+      const watching = (async () => {
+        for await (const change of store.watch(everything, 0, stop.signal))
+          sightings.push({ by: "the watcher", revision: change.revision, values: Object.fromEntries(change.rows.map((row) => [row.key, row.value])) });
+      })();
+      const reading = (async () => {
+        while (!stop.signal.aborted) {
+          const { revision, entries } = await store.read(everything);
+          sightings.push({ by: "the reader", revision, values: Object.fromEntries(entries.map((entry) => [entry.key, entry.value])) });
+          await systemClock.sleep(2);
+        }
+      })();
+      const random = seededRandom(7);
+      const told: Told[] = [];
+      for (let round = 0; round < kills; round += 1) {
+        const writer = spawnWorker<Told>("group-writer", { url, members, client: `writer ${round}`, inFlight: 8, pauseMs: 0 });
+        expect(await writer.next()).toEqual({ ready: true });
+        await systemClock.sleep(random(60));
+        await writer.kill();
+        told.push(...writer.taken());
+      }
+      const { revision, rows } = await readWhole(store);
+      while (!sightings.some((sighting) => sighting.by === "the watcher" && sighting.revision === revision)) await systemClock.sleep(5);
+      stop.abort();
+      await Promise.all([watching, reading]);
 
-  expect(final.revision).toBeGreaterThan(kills);
-  expect(sightings.filter((sighting) => sighting.by === "the reader").length).toBeGreaterThan(kills);
-  expect(checkAtomic(members, sightings)).toEqual([]);
-  const rows = await wholeLog(store);
-  const acknowledged = told.flatMap((line) => ("acknowledged" in line ? [line] : []));
-  expect(checkRevisions({ rows, revision: final.revision, acknowledged: acknowledged.map(({ acknowledged: client, revision }) => ({ client, revision })) })).toEqual([]);
-  const revisions = new Map(acknowledged.map((line) => [line.acknowledged, line.revision]));
-  const sent = told.flatMap((line): SentWrite[] => ("sent" in line ? members.map((key) => ({ key, value: line.sent, revision: revisions.get(line.sent) })) : []));
-  expect(
-    checkDurable(
-      sent,
-      rows.map((row) => ({ key: row.key, value: row.value as string, revision: row.revision })),
-    ),
-  ).toEqual([]);
-});
+      expect(revision).toBeGreaterThan(kills);
+      expect(sightings.filter((sighting) => sighting.by === "the reader").length).toBeGreaterThan(kills);
+      expect(checkAtomic(members, sightings)).toEqual([]);
+      const acknowledged = told.flatMap((line) => ("acknowledged" in line ? [line] : []));
+      expect(checkRevisions({ rows, revision, acknowledged: acknowledged.map(({ acknowledged: client, revision }) => ({ client, revision })) })).toEqual([]);
+      const revisions = new Map(acknowledged.map((line) => [line.acknowledged, line.revision]));
+      const sent = told.flatMap((line): SentWrite[] => ("sent" in line ? members.map((key) => ({ key, value: line.sent, revision: revisions.get(line.sent) })) : []));
+      expect(
+        checkDurable(
+          sent,
+          rows.map((row) => ({ key: row.key, value: row.value as string, revision: row.revision })),
+        ),
+      ).toEqual([]);
+    });
+  });

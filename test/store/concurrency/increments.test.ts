@@ -1,7 +1,6 @@
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
-import { openSqliteEngine } from "../../../src/engines/sqlite/sqlite-engine.ts";
+import { openEngine } from "../../../src/engines/open-store.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import { keyRange } from "../../../src/store/ranges.ts";
@@ -10,50 +9,54 @@ import { checkHistoryEqualsState } from "../../../src/verify/checkers/history-eq
 import type { Increment } from "../../../src/verify/checkers/lost-update.ts";
 import { checkNoLostUpdate } from "../../../src/verify/checkers/lost-update.ts";
 import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
+import { readWhole } from "../../../src/verify/read-whole.ts";
+import { sharedEngines } from "../../support/engines.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { wholeLog } from "./whole-log.ts";
 
 const processes = 16;
 const each = 500;
 
 async function audit(store: Store, increments: readonly Increment[]): Promise<void> {
-  const snapshot = await store.read(keyRange("counter"));
-  const [entry] = snapshot.entries;
+  const { rows, entries, revision, nowMs } = await readWhole(store);
+  const [entry] = entries;
   expect(entry?.value).toBe(processes * each);
   const final = { version: entry?.version ?? 0, value: entry?.value as number };
   expect(checkNoLostUpdate({ increments, unanswered: 0, final })).toEqual([]);
-  const rows = await wholeLog(store);
   const acknowledged = increments.map(({ client, version }) => ({ client, revision: version }));
-  expect(checkRevisions({ rows, acknowledged, revision: snapshot.revision })).toEqual([]);
+  expect(checkRevisions({ rows, acknowledged, revision })).toEqual([]);
   const changesByWriter = Object.fromEntries(Array.from({ length: processes }, (_, i) => [`client ${i}`, each]));
-  expect(checkHistoryEqualsState({ rows, entries: snapshot.entries, nowMs: snapshot.nowMs, changesByWriter })).toEqual([]);
+  expect(checkHistoryEqualsState({ rows, entries, nowMs, changesByWriter })).toEqual([]);
 }
 
-test(`${processes} processes × ${each} increments on one SQLite file make exactly ${processes * each} (G3, G12)`, { timeout: 300_000 }, async () => {
-  const path = join(await temporaryFolder(), "store.db");
-  const workers = Array.from({ length: processes }, (_, i) =>
-    spawnWorker<"ready" | { increments: Increment[]; conflicts: number }>("increment", { path, key: "counter", count: each, client: `client ${i}` }),
-  );
-  for (const worker of workers) expect(await worker.next()).toBe("ready");
-  for (const worker of workers) worker.send("go");
-  const increments: Increment[] = [];
-  let conflicts = 0;
-  for (const worker of workers) {
-    const answer = await worker.next();
-    if (answer === "ready") throw new Error("A worker said ready twice.");
-    increments.push(...answer.increments);
-    conflicts += answer.conflicts;
-    await worker.ended();
-    expect(worker.errors()).toBe("");
-  }
-  // Without a single conflict the processes did not meet, and nothing was shown.
-  expect(conflicts).toBeGreaterThan(0);
-  await using engine = await openSqliteEngine({ path });
-  await audit(openNamespaceStore(engine, "shared", systemClock), increments);
-});
+for (const on of sharedEngines)
+  describe(`increments (G3, G12) on ${on.name}`, () => {
+    test(`${processes} processes × ${each} on one store make exactly ${processes * each}`, { timeout: 300_000 }, async () => {
+      const url = await on.freshUrl();
+      const workers = Array.from({ length: processes }, (_, i) =>
+        spawnWorker<"ready" | { increments: Increment[]; conflicts: number }>("increment", { url, key: "counter", count: each, client: `client ${i}` }),
+      );
+      for (const worker of workers) expect(await worker.next()).toBe("ready");
+      const startedMs = performance.now();
+      for (const worker of workers) worker.send("go");
+      const increments: Increment[] = [];
+      let conflicts = 0;
+      for (const worker of workers) {
+        const answer = await worker.next();
+        if (answer === "ready") throw new Error("A worker said ready twice.");
+        increments.push(...answer.increments);
+        conflicts += answer.conflicts;
+        await worker.ended();
+        expect(worker.errors()).toBe("");
+      }
+      console.log(`increments on ${on.name}: ${increments.length} by ${processes} processes, ${conflicts} conflicts; ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
+      // Without a single conflict the processes did not meet, and nothing was shown.
+      expect(conflicts).toBeGreaterThan(0);
+      await using engine = await openEngine(url);
+      await audit(openNamespaceStore(engine, "shared", systemClock), increments);
+    });
+  });
 
-test(`${processes} concurrent callers × ${each} increments on a memory store make exactly ${processes * each} (G3)`, async () => {
+test(`${processes} concurrent callers × ${each} increments make exactly ${processes * each} (G3) on memory`, async () => {
   const store = openNamespaceStore(new MemoryEngine(), "shared", systemClock);
   const key = "counter";
   const increments: Increment[] = [];

@@ -1,18 +1,16 @@
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
-import { openSqliteEngine } from "../../../src/engines/sqlite/sqlite-engine.ts";
+import { openEngine } from "../../../src/engines/open-store.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
-import { everything } from "../../../src/store/ranges.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { checkHistoryEqualsState } from "../../../src/verify/checkers/history-equals-state.ts";
 import type { AnsweredCall } from "../../../src/verify/checkers/linearizable.ts";
 import { checkLinearizable } from "../../../src/verify/checkers/linearizable.ts";
+import { readWhole } from "../../../src/verify/read-whole.ts";
+import { sharedEngines } from "../../support/engines.ts";
 import { mixedLoad } from "../../support/mixed-load.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { wholeLog } from "./whole-log.ts";
 
 const clients = 8;
 const callsEach = 300;
@@ -22,41 +20,43 @@ async function audit(store: Store, calls: readonly AnsweredCall[]): Promise<void
   // Refusals and reads must have been among them, or half of the checker had nothing to look at.
   expect(calls.filter((call) => call.kind === "read").length).toBeGreaterThan(callsEach);
   expect(calls.filter((call) => call.kind === "commit" && !call.result.ok).length).toBeGreaterThan(20);
-  const rows = await wholeLog(store);
+  const { rows, entries, nowMs } = await readWhole(store);
   expect(await checkLinearizable({ calls, rows })).toEqual([]);
-  const { entries, nowMs } = await store.read(everything);
   expect(checkHistoryEqualsState({ rows, entries, nowMs })).toEqual([]);
 }
 
-test(`${clients} processes on one SQLite file: reads, commits and refusals are linearizable (G2, G12)`, { timeout: 300_000 }, async () => {
-  const path = join(await temporaryFolder(), "store.db");
-  const workers = Array.from({ length: clients }, (_, i) => spawnWorker<"ready" | AnsweredCall[]>("mixed-load", { path, client: `client ${i}`, seed: i + 1, calls: callsEach }));
-  for (const worker of workers) expect(await worker.next()).toBe("ready");
-  await using engine = await openSqliteEngine({ path });
-  const store = openNamespaceStore(engine, "shared", systemClock);
-  for (const worker of workers) worker.send("go");
-  // The sweeper runs beside the load, as it does in a server.
-  let loading = true;
-  const sweeping = (async () => {
-    while (loading) {
-      await engine.sweep("shared", 10);
-      await systemClock.sleep(5);
-    }
-  })();
-  const calls: AnsweredCall[] = [];
-  for (const worker of workers) {
-    const answer = await worker.next();
-    if (answer === "ready") throw new Error("A worker said ready twice.");
-    calls.push(...answer);
-    await worker.ended();
-    expect(worker.errors()).toBe("");
-  }
-  loading = false;
-  await sweeping;
-  await audit(store, calls);
-});
+for (const on of sharedEngines)
+  describe(`a mixed load (G2, G12) on ${on.name}`, () => {
+    test(`${clients} processes on one store: reads, commits and refusals are linearizable`, { timeout: 300_000 }, async () => {
+      const url = await on.freshUrl();
+      const workers = Array.from({ length: clients }, (_, i) => spawnWorker<"ready" | AnsweredCall[]>("mixed-load", { url, client: `client ${i}`, seed: i + 1, calls: callsEach }));
+      for (const worker of workers) expect(await worker.next()).toBe("ready");
+      await using engine = await openEngine(url);
+      const store = openNamespaceStore(engine, "shared", systemClock);
+      for (const worker of workers) worker.send("go");
+      // The sweeper runs beside the load, as it does in a server.
+      let loading = true;
+      const sweeping = (async () => {
+        while (loading) {
+          await engine.sweep("shared", 10);
+          await systemClock.sleep(5);
+        }
+      })();
+      const calls: AnsweredCall[] = [];
+      for (const worker of workers) {
+        const answer = await worker.next();
+        if (answer === "ready") throw new Error("A worker said ready twice.");
+        calls.push(...answer);
+        await worker.ended();
+        expect(worker.errors()).toBe("");
+      }
+      loading = false;
+      await sweeping;
+      await audit(store, calls);
+    });
+  });
 
-test(`${clients} concurrent callers of a memory store: reads, commits and refusals are linearizable (G2)`, async () => {
+test(`${clients} concurrent callers: reads, commits and refusals are linearizable (G2) on memory`, async () => {
   const store = openNamespaceStore(new MemoryEngine(), "shared", systemClock);
   const calls = await Promise.all(Array.from({ length: clients }, (_, i) => mixedLoad(store, `client ${i}`, i + 1, callsEach)));
   await audit(store, calls.flat());

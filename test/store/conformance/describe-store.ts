@@ -6,6 +6,7 @@ import { expiryCases } from "./expiry.ts";
 import type { OpenEngine } from "./fixture.ts";
 import { hostileCases } from "./hostile.ts";
 import { logCases } from "./log.ts";
+import { movingCases, movingRestartCases } from "./moving.ts";
 import { namespaceCases } from "./namespaces.ts";
 import { readCases } from "./reads.ts";
 import { requestKeyCases } from "./request-keys.ts";
@@ -39,6 +40,8 @@ export function describeStore(name: string, open: OpenEngine, traits: StoreTrait
     describe("search (G16)", () => searchCases(open));
     describe("namespaces and health", () => namespaceCases(open));
     describe("hostile keys and values (G19)", () => hostileCases(open));
+    describe("moving", () => movingCases(open));
     if (traits.durable) describe("closing and opening again (G1, G4)", () => restartCases(open));
+    if (traits.durable) describe("moving, closing and opening again", () => movingRestartCases(open));
   });
 }

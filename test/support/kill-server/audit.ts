@@ -15,14 +15,13 @@ import { checkRetrySafe } from "../../../src/verify/checkers/retry-safe.ts";
 import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
 import type { Violation } from "../../../src/verify/checkers/violation.ts";
 import { Violations } from "../../../src/verify/checkers/violation.ts";
-import { readWholeLog, readWholeState } from "../../../src/verify/read-whole.ts";
+import { readWhole } from "../../../src/verify/read-whole.ts";
 import type { ToolAnswer } from "./server-process.ts";
 import type { RecordedCall } from "./tool-journal.ts";
 
 /** Holds a store that nobody writes to any more to what servers answered before they were killed. */
 export async function auditServers(store: Store, calls: readonly RecordedCall[]): Promise<CampaignResult> {
-  const { rows, revision } = await readWholeLog(store);
-  const { entries, nowMs } = await readWholeState(store);
+  const { rows, revision, entries, nowMs } = await readWhole(store);
   const effects = effectsOf(rows);
   return {
     figures: { revisions: revision, log_rows: rows.length },

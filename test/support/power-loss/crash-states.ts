@@ -14,7 +14,7 @@ import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
 import { CommitJournal } from "../../../src/verify/commit-journal.ts";
 import type { Random } from "../../../src/verify/random.ts";
 import { seededRandom } from "../../../src/verify/random.ts";
-import { readWholeLog, readWholeState } from "../../../src/verify/read-whole.ts";
+import { readWhole } from "../../../src/verify/read-whole.ts";
 import type { Message } from "../../../src/verify/worker-process.ts";
 import { workersDir } from "../worker-build.ts";
 import { DiskModel } from "./disk-model.ts";
@@ -158,8 +158,7 @@ async function auditRemains(path: string, journal: CommitJournal): Promise<reado
   try {
     await using engine = await openSqliteEngine({ path });
     const store = openNamespaceStore(engine, namespace, systemClock);
-    const { rows, revision } = await readWholeLog(store);
-    const { entries, nowMs } = await readWholeState(store);
+    const { rows, revision, entries, nowMs } = await readWhole(store);
     const next = await store.commit({ writes: [{ op: "put", key: "after", value: true }], writer: "auditor" });
     return [
       ...checkCommits(journal.commits, rows),

@@ -1,0 +1,131 @@
+// Programs out of Debian's packages, unpacked into a folder of the project: nothing is installed, no service is started, no root is needed.
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const own = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache");
+// Root starts PostgreSQL as somebody else, who has to get at what was fetched: not below a folder like /root.
+const cache = process.env.HOLDFAST_TEST_CACHE ?? (process.getuid?.() !== 0 || isOpen(dirname(own)) ? own : "/var/cache/holdfast-tests");
+
+/** Where what is fetched under this name is kept. */
+export const cachedFolder = (name) => join(cache, name);
+
+/** Those folders that have every one of these programs, runnable. */
+export const foldersWith = (folders, programs) => folders.filter((folder) => folder !== "" && programs.every((program) => isProgram(join(folder, program))));
+
+export const pathFolders = () => (process.env.PATH ?? "").split(delimiter);
+
+/** Everybody may pass through it and all that is above it. */
+function isOpen(folder) {
+  return (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)));
+}
+
+function isProgram(path) {
+  try {
+    const entry = statSync(path);
+    return entry.isFile() && (process.platform === "win32" || (entry.mode & 0o111) !== 0);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Unpacks the packages into `folder` and makes `folder`/bin with one short script for each of `programs` (name to path inside the packages),
+ * which finds the libraries that came along. Answers undefined where it worked, otherwise why it did not.
+ */
+export function unpackPackages(folder, packages, programs) {
+  if (!hasCommand("apt-get") || !hasCommand("dpkg")) return "this system has no apt-get and dpkg";
+  mkdirSync(dirname(folder), { recursive: true });
+  // Two runs may fetch at once: each works on a draft, and the first one that is complete is renamed into place.
+  const draft = mkdtempSync(`${folder}.draft-`);
+  try {
+    return fillAndPlace(draft, folder, packages, programs);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function fillAndPlace(draft, folder, packages, programs) {
+  // Lists that are missing or outdated are the usual reason of a failed download; without root they cannot be renewed.
+  let failure = download(draft, packages);
+  if (failure !== undefined && run("apt-get", ["update", "--quiet"]).status === 0) failure = download(draft, packages);
+  if (failure !== undefined) return failure;
+  const missing = Object.values(programs).find((path) => !existsSync(join(draft, path)));
+  if (missing !== undefined) return `the packages ${packages.join(", ")} do not have ${missing}`;
+  const lacking = addLibraries(draft, packages, Object.values(programs));
+  if (lacking !== "") return `shared libraries are missing: ${lacking}`;
+  mkdirSync(join(draft, "bin"));
+  for (const [name, path] of Object.entries(programs)) writeLauncher(join(draft, "bin", name), path);
+  chmodSync(draft, 0o755);
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+  } catch (error) {
+    if (!existsSync(join(folder, "bin"))) return error.message;
+  }
+  return undefined;
+}
+
+/** Answers why it failed; undefined = unpacked. */
+function download(draft, packages) {
+  const { status, stdout, stderr, error } = run("apt-get", ["download", ...packages], { cwd: draft });
+  const archives = readdirSync(draft).filter((name) => name.endsWith(".deb"));
+  const failed = status === 0 && archives.length > 0 ? archives.map((name) => run("dpkg", ["-x", name, "."], { cwd: draft })).find((unpacked) => unpacked.status !== 0) : undefined;
+  for (const name of archives) rmSync(join(draft, name));
+  if (status !== 0) return `apt-get download ${packages.join(" ")} failed: ${error?.message ?? `${stdout}${stderr}`.trim()}`;
+  return failed === undefined ? undefined : `dpkg -x failed: ${failed.stderr.trim()}`;
+}
+
+/** Adds what the programs cannot find, from the packages that theirs depend on, level by level. Answers what is still missing. */
+function addLibraries(draft, packages, paths) {
+  let level = packages;
+  for (let depth = 0; depth < 4; depth += 1) {
+    if (lackingLibraries(draft, paths) === "") return "";
+    level = [...new Set(level.flatMap(libraryDependencies))].filter((name) => !isInstalled(name));
+    if (level.length === 0 || download(draft, level) !== undefined) break;
+  }
+  return lackingLibraries(draft, paths);
+}
+
+function lackingLibraries(draft, paths) {
+  const { stdout } = run(
+    "ldd",
+    paths.map((path) => join(draft, path)),
+    { env: { ...process.env, LD_LIBRARY_PATH: libraryFolders.map((inner) => join(draft, inner)).join(":") } },
+  );
+  return [...new Set([...(stdout ?? "").matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]))].join(", ");
+}
+
+/** The first of several alternatives is taken; providers of virtual packages are indented further and left out. */
+function libraryDependencies(name) {
+  const { stdout } = run("apt-cache", ["depends", name]);
+  return [...(stdout ?? "").matchAll(/^ [ |](?:Pre)?Depends: (lib\S+)$/gm)].map((match) => match[1]);
+}
+
+const isInstalled = (name) => /^Status: .* installed$/m.test(run("dpkg-query", ["--status", name]).stdout ?? "");
+
+const libraryFolders = ["x86_64", "aarch64"].map((machine) => `usr/lib/${machine}-linux-gnu`).concat("usr/lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu");
+
+/** `exec` keeps the process id: whoever starts the script can signal the program. */
+function writeLauncher(file, path) {
+  const folders = libraryFolders.map((inner) => `$root/${inner}`).join(":");
+  const script = `#!/bin/sh\nroot=\${0%/bin/${basename(file)}}\nLD_LIBRARY_PATH="${folders}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$root/${path}" "$@"\n`;
+  writeFileSync(file, script, { mode: 0o755 });
+}
+
+export function run(command, args, options = {}) {
+  return spawnSync(command, args, { encoding: "utf8", timeout: 180_000, ...options, env: { ...(options.env ?? process.env), DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" } });
+}
+
+const hasCommand = (command) => run(command, ["--version"]).error === undefined;
+
+/** Prints what `find` answers, or its reason to standard error with exit code 1. */
+export function printOrFail(find) {
+  try {
+    process.stdout.write(`${find()}\n`);
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,111 @@
+import type { Json } from "../../kernel/json.ts";
+import type { EngineHealth, EngineWarning } from "../../store/store.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+
+/** How far clocks may be apart before health says so. */
+const clockApartMaxMs = 5_000;
+
+const settingNames = ["server_version", "synchronous_commit", "fsync", "full_page_writes", "synchronous_standby_names", "is_superuser"] as const;
+type SettingName = (typeof settingNames)[number];
+
+/** What the server itself says of its settings; what it does not tell (or is not one of its settings) is null. */
+export const readSettings = (t: Tables): Statement[] => [
+  { text: `SELECT ${settingNames.map((name) => `current_setting('${name}', true)`).join(", ")}, pg_backend_pid()` },
+  { text: `SELECT value FROM ${t.meta} WHERE name = 'schema_version'` },
+  // An estimate: counting would walk the whole log.
+  { text: `SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = '${t.log}'::regclass` },
+];
+
+export interface HealthSources {
+  readonly answers: readonly Answer[];
+  readonly space: NamespaceRow;
+  readonly schema: string;
+  readonly isDirect: boolean;
+  readonly isEncrypted: boolean;
+  readonly identity: string | null;
+  readonly hears: boolean | undefined;
+  readonly connections: number;
+  readonly roundTripMs: number;
+  /** The server's clock minus this machine's, at the middle of the round trip. */
+  readonly clockDifferenceMs: number;
+  readonly deadlineMs: number;
+}
+
+export function healthOf({ answers, space, ...from }: HealthSources): EngineHealth {
+  const [settings, version, logRows] = answers.map(({ rows }) => rows[0] ?? []) as unknown as [(string | null)[], [string], [number]];
+  const setting = Object.fromEntries(settingNames.map((name, i) => [name, settings[i] ?? null])) as Readonly<Record<SettingName, string | null>>;
+  const { is_superuser: isSuperuser, ...shown } = setting;
+  const facts: Record<string, Json> = {
+    ...shown,
+    schema: from.schema,
+    schema_version: Number(version[0]),
+    encrypted: from.isEncrypted,
+    pooler_between: !from.isDirect,
+    notifications: from.hears === undefined ? "not asked for yet" : from.hears ? "arrive" : "do not arrive: polling",
+    connections: from.connections,
+    deadline_ms: from.deadlineMs,
+    round_trip_ms: Math.round(from.roundTripMs * 10) / 10,
+    clock_difference_ms: Math.round(from.clockDifferenceMs),
+    history: from.identity,
+    revision: space.revision,
+    compacted_revision: space.compacted,
+    log_rows: logRows[0] ?? 0,
+    tombstones: space.tombstones,
+    base: space.base,
+    gaps: space.gaps as Json,
+  };
+  const isSynced = setting.fsync !== "off";
+  const replicas = setting.synchronous_standby_names
+    ? "and on the synchronous standbys that the server names"
+    : "on this server only: a replica promoted after a failure may lack the last commits";
+  return {
+    engine: "postgres",
+    durability: isSynced
+      ? `an acknowledged write is in PostgreSQL's log on disk (fsync) before it is answered: it survives the end of any process and a loss of power, ${replicas}`
+      : "an acknowledged write survives the end of any Holdfast process; a crash of the server's machine can lose it and damage the store (fsync is off)",
+    facts,
+    warnings: [...warningsOf(setting, isSuperuser), ...clockWarnings(space, from.clockDifferenceMs), ...historyWarnings(space, from.identity)],
+  };
+}
+
+function warningsOf(setting: Readonly<Record<SettingName, string | null>>, isSuperuser: string | null): EngineWarning[] {
+  const warnings: EngineWarning[] = [];
+  for (const name of ["fsync", "full_page_writes"] as const)
+    if (setting[name] === "off")
+      warnings.push({ about: "durability", says: `${name} is off on the server: a crash of its machine can lose acknowledged writes and damage the store. Set ${name} = on.` });
+  if (isSuperuser === "on") warnings.push({ about: "rights", says: "Holdfast signs in as a superuser and needs far less; docs/engines.md has the role and its grants." });
+  return warnings;
+}
+
+function clockWarnings({ nowMs, hostMs }: NamespaceRow, differenceMs: number): EngineWarning[] {
+  const warnings: EngineWarning[] = [];
+  if (nowMs - hostMs > clockApartMaxMs)
+    warnings.push({
+      about: "clock",
+      says: `The store's clock is ${Math.round((nowMs - hostMs) / 1_000)} s ahead of the server's: expiry times stand still until the server catches up. Check the server's clock.`,
+    });
+  if (Math.abs(differenceMs) > clockApartMaxMs)
+    warnings.push({
+      about: "clock",
+      says: `The server's clock and this machine's are ${Math.round(Math.abs(differenceMs) / 1_000)} s apart. Expiry goes by the server's; check both against a time server.`,
+    });
+  return warnings;
+}
+
+function historyWarnings({ gaps, servedBy, revision, base }: NamespaceRow, identity: string | null): EngineWarning[] {
+  const warnings: EngineWarning[] = [];
+  const last = gaps.at(-1);
+  if (last !== undefined)
+    warnings.push({
+      about: "history",
+      says: `History went back to revision ${last[0]} (a replica was promoted or a backup restored); the namespace went on above ${base}. Commits after ${last[0]} on the lost history are gone; no revision, version or token is given twice.`,
+    });
+  if (identity !== null && servedBy !== null && servedBy !== identity && revision > 0)
+    warnings.push({
+      about: "history",
+      says: "Another server than the one that wrote last answers now (a replica was promoted or a backup restored); the next commit goes on above whatever may be lost.",
+    });
+  return warnings;
+}

@@ -1,0 +1,194 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import { requireFilling } from "../../store/engine-rules.ts";
+import { compareKeys } from "../../store/ranges.ts";
+import type { NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
+import type { BatchPlace } from "./commit-batch.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { writeNamespace } from "./namespace-row.ts";
+import { lockSpace } from "./reclaim.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+import { numberArray, textArray } from "./sql-arrays.ts";
+import type { AddedText } from "./text-index.ts";
+import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
+import type { Transaction } from "./transaction.ts";
+import type { ChangedSlot, Grave } from "./write-rows.ts";
+import { appendRows, bury, keepRequests, putEntries, removeEntries, unbury } from "./write-rows.ts";
+
+/** What is there before records are taken over. */
+interface Standing {
+  readonly newest: { readonly revision: number; readonly seq: number } | undefined;
+  /** Of the rows that are offered again, those that are there. */
+  readonly known: ReadonlySet<string>;
+  readonly entries: ReadonlyMap<string, { readonly revision: number; readonly seq: number; readonly findable: boolean }>;
+  readonly buried: ReadonlySet<string>;
+}
+
+const placeName = ({ revision, seq }: { readonly revision: number; readonly seq: number }): string => `${revision}.${seq}`;
+
+/** Takes over records of another store in one transaction: what there was and is under their keys is looked up in one go, all of it written in another. */
+export async function loadRecords(tx: Transaction, place: BatchPlace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined): Promise<void> {
+  const { tables: t } = place;
+  const rows = records.filter((record): record is StoredLogRow => record.kind === "log");
+  const keys = records.filter((record): record is StoredKey => record.kind === "key");
+  const requests = records.filter((record): record is StoredRequestKey => record.kind === "request");
+  const [space, ...answers] = await lockSpace(tx, place, ...standingStatements(t, place.id, rows, keys));
+  requireFilling(space.seal);
+  const standing = toStanding(answers);
+  const fresh = requireOrder(rows, standing);
+  const state = new FillingState(standing);
+  for (const row of fresh) state.takeRow(space, row);
+  for (const key of keys) state.takeKey(key);
+  const statements: Statement[] = [];
+  if (fresh.length > 0) statements.push(appendRows(t, space.id, fresh));
+  statements.push(...(await state.statements(tx, t, space)));
+  if (requests.length > 0) statements.push(keepRequests(t, space.id, requests));
+  if (facts !== undefined) {
+    const { seal: _seal, ...own } = facts;
+    Object.assign(space, own);
+  }
+  await tx.commit([...statements, writeNamespace(t, space)]);
+}
+
+function standingStatements(t: Tables, id: number, rows: readonly StoredLogRow[], keys: readonly StoredKey[]): Statement[] {
+  const named = textArray([...new Set([...rows, ...keys].map(({ key }) => key))]);
+  return [
+    { name: "newest", text: `SELECT rev, seq FROM ${t.log} WHERE ns = $1 ORDER BY rev DESC, seq DESC LIMIT 1`, values: [id] },
+    {
+      name: "known",
+      text: `SELECT l.rev, l.seq FROM ${t.log} l JOIN unnest($2::bigint[], $3::int[]) AS o (rev, seq) ON l.ns = $1 AND l.rev = o.rev AND l.seq = o.seq`,
+      values: [id, numberArray(rows.map(({ revision }) => revision)), numberArray(rows.map(({ seq }) => seq))],
+    },
+    { name: "entries-there", text: `SELECT k, rev, seq, findable FROM ${t.kv} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
+    { name: "buried-there", text: `SELECT k FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
+  ];
+}
+
+function toStanding(answers: readonly Answer[]): Standing {
+  const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [[number, number][], [number, number][], [string, number, number, boolean][], [string][]];
+  return {
+    newest: newest[0] && { revision: newest[0][0], seq: newest[0][1] },
+    known: new Set(known.map(([revision, seq]) => placeName({ revision, seq }))),
+    entries: new Map(entries.map(([key, revision, seq, findable]) => [key, { revision, seq, findable }])),
+    buried: new Set(buried.map(([key]) => key)),
+  };
+}
+
+/** The rows that are new. The same ones again change nothing; older ones that are not there would be out of order. */
+function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known }: Standing): StoredLogRow[] {
+  let newest = stored;
+  const fresh: StoredLogRow[] = [];
+  for (const row of rows) {
+    if (newest === undefined || row.revision > newest.revision || (row.revision === newest.revision && row.seq > newest.seq)) {
+      fresh.push(row);
+      newest = row;
+    } else if (!known.has(placeName(row))) throw new HoldfastError("invalid_input", `records: log row ${placeName(row)} comes after ${placeName(newest)}; rows must be in order`);
+  }
+  return fresh;
+}
+
+/** Entries and graves under the keys of one load, as they come out of it. */
+class FillingState {
+  readonly #standing: Standing;
+  readonly #newest = new Map<string, StoredLogRow>();
+  readonly #graves = new Map<string, Grave>();
+  readonly #texts = new Map<string, AddedText | undefined>();
+
+  constructor(standing: Standing) {
+    this.#standing = standing;
+  }
+
+  /** A live entry follows from its newest row. */
+  takeRow(space: NamespaceRow, row: StoredLogRow): void {
+    space.revision = Math.max(space.revision, row.revision);
+    space.clockMs = Math.max(space.clockMs, row.atMs);
+    this.#newest.set(row.key, row);
+  }
+
+  takeKey({ key, revision, seq, version, present, index }: StoredKey): void {
+    const row = this.#newest.get(key);
+    const entry = row === undefined ? this.#standing.entries.get(key) : row.op === "put" ? row : undefined;
+    if (!present) {
+      // What the log told of the key is never less right than a page that speaks of it.
+      if (row === undefined && entry === undefined && !this.#standing.buried.has(key) && !this.#graves.has(key)) this.#graves.set(key, { key, revision, seq, version });
+      return;
+    }
+    // A page may be older than the log that was loaded since: then a later page brings the text.
+    if (entry === undefined || entry.revision !== revision || entry.seq !== seq) return;
+    this.#texts.set(key, index && { key, revision, seq, index });
+  }
+
+  async statements(tx: Transaction, t: Tables, space: NamespaceRow): Promise<Statement[]> {
+    const { id } = space;
+    const { entries, buried } = this.#standing;
+    const put: ChangedSlot[] = [];
+    const removed: string[] = [];
+    const unburied: string[] = [];
+    const graves = new Map(this.#graves);
+    for (const [key, row] of this.#newest) {
+      if (row.op === "put") {
+        put.push([key, { present: true, index: this.#texts.get(key)?.index, row }]);
+        if (buried.has(key)) unburied.push(key);
+      } else {
+        if (entries.has(key)) removed.push(key);
+        graves.set(key, row);
+      }
+    }
+    space.tombstones += [...graves.keys()].filter((key) => !buried.has(key)).length - unburied.length;
+    const statements: Statement[] = [];
+    if (put.length > 0) statements.push(putEntries(t, id, put));
+    if (removed.length > 0) statements.push(removeEntries(t, id, removed));
+    if (graves.size > 0) statements.push(bury(t, id, [...graves.values()]));
+    if (unburied.length > 0) statements.push(unbury(t, id, unburied));
+    return [...statements, ...(await this.#textStatements(tx, t, id))];
+  }
+
+  /** What had a text and has another row, or another text, now. */
+  async #textStatements(tx: Transaction, t: Tables, id: number): Promise<Statement[]> {
+    const touched = [...new Set([...this.#newest.keys(), ...this.#texts.keys()])];
+    const unfindable = touched.filter((key) => this.#standing.entries.get(key)?.findable);
+    const added = [...this.#texts.values()].filter((text) => text !== undefined).sort((a, b) => compareKeys(a.key, b.key));
+    if (unfindable.length === 0 && added.length === 0) return [];
+    const [documents, areas] = await tx.ask([readDocuments(t, id, unfindable), readAreas(t, id)]);
+    const marked = [...this.#texts.keys()].filter((key) => !this.#newest.has(key));
+    return [
+      ...indexStatements(t, id, areas as Answer, toDocuments(documents as Answer), added),
+      {
+        name: "mark-findable",
+        text: `UPDATE ${t.kv} kv SET findable = m.findable FROM unnest($2::text[], $3::boolean[]) AS m (k, findable) WHERE kv.ns = $1 AND kv.k = m.k`,
+        values: [id, textArray(marked), `{${marked.map((key) => (this.#texts.get(key) === undefined ? "f" : "t")).join(",")}}`],
+      },
+    ];
+  }
+}
+
+/** Tables of a namespace's records with their keys, in the order in which they can go. */
+const emptied = (t: Tables): readonly (readonly [table: string, key: string])[] => [
+  [t.posting, "area, term, rev, seq"],
+  [t.term, "area, term"],
+  [t.document, "k"],
+  [t.area, "id"],
+  [t.request, "key"],
+  [t.tombstone, "k"],
+  [t.kv, "k"],
+  [t.log, "rev, seq"],
+];
+const clearedPerSlice = 5_000;
+
+/** One slice of emptying a namespace that is sealed as `filling`; false when nothing was left and the seal is gone with the row. */
+export async function clearSlice(tx: Transaction, place: BatchPlace): Promise<boolean> {
+  const { tables: t, id } = place;
+  const [space] = await lockSpace(tx, place);
+  requireFilling(space.seal);
+  const slices = await tx.ask(
+    emptied(t).map(
+      ([table, key]): Statement => ({
+        text: `DELETE FROM ${table} WHERE ns = $1 AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ns = $1 LIMIT ${clearedPerSlice})`,
+        values: [id],
+      }),
+    ),
+  );
+  const isEmpty = slices.every(({ count }) => count < clearedPerSlice);
+  await tx.commit(isEmpty ? [{ text: `DELETE FROM ${t.namespace} WHERE id = $1`, values: [id] }] : []);
+  return !isEmpty;
+}

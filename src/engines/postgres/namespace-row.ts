@@ -1,0 +1,173 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
+import type { NamespaceFacts, Revision, Seal } from "../../store/store.ts";
+import type { Tables } from "./schema.ts";
+import type { Statement } from "./session.ts";
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A namespace as its row says, at the moment of a statement. */
+export interface NamespaceRow extends Mutable<NamespaceFacts> {
+  /** 0: nothing was ever committed to it. */
+  id: number;
+  tombstones: number;
+  /** The history that last wrote to it (see `ServerFacts.identity`). */
+  servedBy: string | null;
+  /** The server's clock, and the namespace's, which never goes back. */
+  hostMs: number;
+  nowMs: number;
+}
+
+type Packed = [
+  id: number | null,
+  revision: number,
+  clock: number,
+  compacted: number,
+  compactedAt: number,
+  floor: number,
+  tombstones: number,
+  base: number,
+  gaps: string,
+  seal: string | null,
+  servedBy: string | null,
+  host: number,
+];
+
+const packed = (host: string): string =>
+  `json_build_array(s.id, s.revision, s.clock, s.compacted, s.compacted_at, s.version_floor, s.tombstones, s.base, s.gaps, s.seal, s.served_by, ${host})::text`;
+
+/** The time of the statement, not of the transaction: that may have waited for a lock. A test's clock comes in as a parameter. */
+const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+
+/**
+ * The beginning of every reading statement: the namespace as `n` (id, now, facts, revision, compacted_at), there even when the namespace is not.
+ * $1: name, $2: a test's clock, $3: the latest time this process has answered with. One statement sees one moment, so nothing else has to hold reads together.
+ */
+export const withNamespace = (t: Tables): string =>
+  `WITH n AS MATERIALIZED (
+    SELECT coalesce(s.id, 0) AS id, coalesce(s.revision, 0) AS revision, coalesce(s.compacted_at, 0) AS compacted_at, greatest(h.host, s.clock, $3::bigint) AS now, ${packed("h.host")} AS facts
+    FROM (SELECT ${hostClock("$2")} AS host) h LEFT JOIN ${t.namespace} s ON s.name = $1)`;
+
+/** The facts, in one row of the answer only. */
+export const factsOnce = "CASE WHEN row_number() OVER () = 1 THEN n.facts END";
+
+export function factsOf(rows: readonly (readonly unknown[])[], clock: NamespaceClock, name: string): NamespaceRow {
+  for (const row of rows) if (row[0] !== null) return unpack(row[0] as string, clock, name);
+  throw new RangeError("An answer came without the namespace's facts.");
+}
+
+function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow {
+  const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, hostMs] = JSON.parse(text) as Packed;
+  if (id === null) {
+    const nothing = { id: 0, revision: 0, clockMs: 0, compacted: 0, compactedAtMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: [], seal: undefined, servedBy: null };
+    return { ...nothing, hostMs, nowMs: clock.nowMs(name, hostMs) };
+  }
+  return {
+    id,
+    revision,
+    clockMs,
+    compacted,
+    compactedAtMs,
+    versionFloor,
+    tombstones,
+    base,
+    gaps: JSON.parse(gaps) as NamespaceFacts["gaps"],
+    seal: seal === null ? undefined : (JSON.parse(seal) as Seal),
+    servedBy,
+    hostMs,
+    nowMs: clock.nowMs(name, Math.max(hostMs, clockMs)),
+  };
+}
+
+/** What this process has answered with, so that what a reader saw expire stays expired and a history that went back is noticed. */
+export class NamespaceClock {
+  readonly #timeSource: Clock | undefined;
+  readonly #shownMs = new Map<string, number>();
+  readonly #revisions = new Map<string, Revision>();
+
+  constructor(timeSource: Clock | undefined) {
+    this.#timeSource = timeSource;
+  }
+
+  get isTested(): boolean {
+    return this.#timeSource !== undefined;
+  }
+
+  /** The parameters $1 to $3 of every statement about a namespace. */
+  parameters(name: string): [name: string, testMs: number | null, shownMs: number] {
+    return [name, this.#timeSource?.nowMs() ?? null, this.#shownMs.get(name) ?? 0];
+  }
+
+  nowMs(name: string, ms: number): number {
+    return Math.max(ms, this.#shownMs.get(name) ?? 0);
+  }
+
+  /** Somebody is answered with this time, or by it. */
+  show(name: string, { nowMs }: Pick<NamespaceRow, "nowMs">): void {
+    this.#shownMs.set(name, nowMs);
+  }
+
+  seeRevision(name: string, { revision }: Pick<NamespaceRow, "revision">): void {
+    if (revision > (this.#revisions.get(name) ?? 0)) this.#revisions.set(name, revision);
+  }
+
+  seenRevision(name: string): Revision {
+    return this.#revisions.get(name) ?? 0;
+  }
+
+  /** The namespace was emptied on purpose. */
+  forget(name: string): void {
+    this.#revisions.delete(name);
+    this.#shownMs.delete(name);
+  }
+}
+
+/** Locks the row, first of all in a writing transaction; what is read in later statements is then what the last holder left. */
+export const lockNamespace = (t: Tables, parameters: readonly unknown[]): Statement => ({
+  name: "lock",
+  text: `SELECT id, name FROM ${t.namespace} WHERE name = $1 FOR UPDATE`,
+  values: [parameters[0]],
+});
+
+/** Later than the lock: the facts, by the clock of now. */
+export const readNamespace = (t: Tables, parameters: readonly unknown[]): Statement => ({ name: "facts", text: `${withNamespace(t)} SELECT n.facts FROM n`, values: parameters });
+
+/** Two processes may choose the same number: then one of them finds nothing done and tries again. */
+export const insertNamespace = (t: Tables, name: string): Statement => ({
+  text: `INSERT INTO ${t.namespace} (id, name) SELECT coalesce(max(id), 0) + 1, $1 FROM ${t.namespace} ON CONFLICT DO NOTHING`,
+  values: [name],
+});
+
+export const writeNamespace = (t: Tables, row: NamespaceRow): Statement => ({
+  name: "namespace",
+  text: `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11 WHERE id = $1`,
+  values: [
+    row.id,
+    row.revision,
+    row.clockMs,
+    row.compacted,
+    row.compactedAtMs,
+    row.versionFloor,
+    row.tombstones,
+    row.base,
+    JSON.stringify(row.gaps),
+    row.seal === undefined ? null : JSON.stringify(row.seal),
+    row.servedBy,
+  ],
+});
+
+/**
+ * Called under the lock, before anything is decided. A revision below one that was seen, or another history than the one that wrote last (a replica was promoted,
+ * a backup restored): commits may be missing whose revisions and versions are in somebody's hands. The namespace goes on above all of them.
+ */
+export function leapIfWentBack(row: NamespaceRow, identity: string | null, seen: Revision): boolean {
+  const isOther = identity !== null && row.servedBy !== null && row.servedBy !== identity && row.revision > 0;
+  const wentBack = row.revision < seen;
+  if (identity !== null) row.servedBy = identity;
+  if (!isOther && !wentBack) return false;
+  const base = baseAbove(row.revision, seen);
+  row.gaps = [...row.gaps, [row.revision, base] as const].slice(-gapsMax);
+  row.revision = base;
+  row.base = base;
+  return true;
+}

@@ -1,0 +1,282 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { requireUnsealed } from "../../store/engine-rules.ts";
+import type {
+  CommitResult,
+  Committed,
+  Compacted,
+  DumpPage,
+  DumpQuery,
+  Engine,
+  EngineHealth,
+  LogPage,
+  LogQuery,
+  NamespaceFacts,
+  PreparedCommit,
+  Range,
+  ReadOptions,
+  RetentionPolicy,
+  Seal,
+  SearchAnswer,
+  SearchQuery,
+  Snapshot,
+  StoredRecord,
+  StoredRequest,
+} from "../../store/store.ts";
+import { Bell } from "./bell.ts";
+import type { BatchPlace } from "./commit-batch.ts";
+import { commitBatch } from "./commit-batch.ts";
+import { dumpPage } from "./dump-records.ts";
+import { healthOf, readSettings } from "./engine-health.ts";
+import { clearSlice, loadRecords } from "./load-records.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { factsOf, insertNamespace, NamespaceClock, readNamespace, withNamespace, writeNamespace } from "./namespace-row.ts";
+import { countStatement, readStatement, toSnapshot } from "./read-entries.ts";
+import { isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
+import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
+import { Roads } from "./roads.ts";
+import type { Tables } from "./schema.ts";
+import { migrations, prepareStore, tablesIn } from "./schema.ts";
+import { oldestVersion, openServerSession } from "./server.ts";
+import type { ServerSettings } from "./server-settings.ts";
+import { readServerSettings } from "./server-settings.ts";
+import type { Answer, Statement } from "./session.ts";
+import { textArray } from "./sql-arrays.ts";
+import { searchText } from "./text-index.ts";
+import type { Transaction } from "./transaction.ts";
+
+export interface PostgresEngineOptions {
+  readonly url: string;
+  readonly log?: Log;
+  /** Instead of the server's clock; only for tests, which own time. */
+  readonly timeSource?: Clock;
+  /** Steps of the schema, and the oldest server; others only in tests of the refusals. */
+  readonly migrations?: readonly ((tables: Tables) => string)[];
+  readonly oldestVersion?: number;
+}
+
+/** Opens the store, making its schema and tables first where there are none. Safe for any number of processes at once. */
+export async function openPostgresEngine(options: PostgresEngineOptions): Promise<Engine> {
+  const settings = readServerSettings(options.url);
+  const pg = await loadDriver();
+  const tables = tablesIn(settings.schema);
+  const roads = new Roads((deadlineMs) => openServerSession(pg, settings, options.oldestVersion ?? oldestVersion, deadlineMs), settings, options.log ?? silentLog);
+  try {
+    await roads.withSession((session, deadlineMs) => prepareStore(session, tables, deadlineMs, options.migrations ?? migrations));
+  } catch (error) {
+    await roads.close();
+    throw error;
+  }
+  return new PostgresEngine(roads, settings, tables, options);
+}
+
+async function loadDriver(): Promise<typeof import("pg")> {
+  try {
+    return (await import("pg")).default as typeof import("pg");
+  } catch (error) {
+    throw new HoldfastError("store_unsupported", "The package pg, which speaks to PostgreSQL, is not installed.", { hint: "npm install pg", cause: error });
+  }
+}
+
+const namespaceAttemptsMax = 20;
+
+class PostgresEngine implements Engine {
+  readonly name = "postgres";
+  readonly #roads: Roads;
+  readonly #settings: ServerSettings;
+  readonly #tables: Tables;
+  readonly #clock: NamespaceClock;
+  readonly #bell: Bell;
+  readonly #ids = new Map<string, number>();
+  #wasAskedToListen = false;
+
+  constructor(roads: Roads, settings: ServerSettings, tables: Tables, { timeSource, log = silentLog }: PostgresEngineOptions) {
+    this.#roads = roads;
+    this.#settings = settings;
+    this.#tables = tables;
+    this.#clock = new NamespaceClock(timeSource);
+    const channel = `holdfast_${settings.schema}`;
+    this.#bell = new Bell({
+      channel,
+      open: () => roads.openApart(),
+      notify: async (payloads) => void (await roads.ask({ text: "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", values: [channel, textArray(payloads)] })),
+      look: (namespaces) => this.#standings(namespaces),
+      log,
+    });
+  }
+
+  async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
+    const answer = await this.#roads.ask(readStatement(this.#tables, this.#clock.parameters(namespace), ranges, options));
+    return toSnapshot(answer, this.#readable(answer, namespace), options);
+  }
+
+  async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    const { results, rings } = await this.#writing(namespace, (tx, place) => commitBatch(tx, place, commits));
+    if (rings) this.#bell.ring(namespace);
+    return results;
+  }
+
+  async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
+    const t = this.#tables;
+    const answer = await this.#roads.ask({
+      name: "request",
+      text: `${withNamespace(t)} SELECT n.facts, r.fingerprint, r.outcome FROM n LEFT JOIN ${t.request} r ON r.ns = n.id AND r.key = $4 AND r.kept_until > n.now`,
+      values: [...this.#clock.parameters(namespace), key],
+    });
+    this.#readable(answer, namespace);
+    const [, fingerprint, outcome] = answer.rows[0] as unknown as [string, string | null, string];
+    return fingerprint === null ? undefined : { fingerprint, outcome: JSON.parse(outcome) as Committed };
+  }
+
+  async log(namespace: string, query: LogQuery): Promise<LogPage> {
+    const parameters = this.#clock.parameters(namespace);
+    const byKey = query.narrow ? await this.#roads.ask(logByKey(this.#tables, parameters, query)) : undefined;
+    const isByKey = byKey !== undefined && !isTooWide(byKey);
+    const answer = isByKey ? byKey : await this.#roads.ask(logByRevision(this.#tables, parameters, query));
+    return toLogPage(answer, this.#readable(answer, namespace, false), query, isByKey);
+  }
+
+  async count(namespace: string, range: Range): Promise<number> {
+    const answer = await this.#roads.ask(countStatement(this.#tables, this.#clock.parameters(namespace), range));
+    this.#readable(answer, namespace);
+    return answer.rows[0]?.[1] as unknown as number;
+  }
+
+  search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
+    return this.#roads.reading((ask) => searchText(ask, this.#tables, this.#clock, namespace, query, (space) => this.#requireReadable(space, namespace)));
+  }
+
+  onChange(namespace: string, ring: () => void): () => void {
+    this.#wasAskedToListen = true;
+    return this.#bell.listen(namespace, ring);
+  }
+
+  async sweep(namespace: string, limit: number): Promise<number> {
+    const look = await this.#roads.ask(sweepLook(this.#tables, this.#clock.parameters(namespace)));
+    this.#clock.show(namespace, factsOf(look.rows, this.#clock, namespace));
+    if ((look.rows[0]?.[1] as unknown as boolean) !== true) return 0;
+    const swept = await this.#writing(namespace, (tx, place) => sweepSlice(tx, place, limit));
+    if (swept > 0) this.#bell.ring(namespace);
+    return swept;
+  }
+
+  async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted> {
+    const space = await this.#space(namespace);
+    this.#clock.show(namespace, space);
+    if (!(await hasSomethingToCompact((statement) => this.#roads.ask(statement), this.#tables, space, policy))) return { removed: 0, more: false };
+    return this.#writing(namespace, (tx, place) => compactSlice(tx, place, policy, limit));
+  }
+
+  async namespaces(): Promise<readonly string[]> {
+    const answer = await this.#roads.ask({ text: `SELECT name FROM ${this.#tables.namespace} WHERE revision > 0 OR seal IS NOT NULL ORDER BY name` });
+    return answer.rows.map(([name]) => name as unknown as string);
+  }
+
+  async health(namespace: string): Promise<EngineHealth> {
+    return this.#roads.withSession(async (session, deadlineMs) => {
+      const startMs = performance.now();
+      const [facts] = await session.send([readNamespace(this.#tables, this.#clock.parameters(namespace))], deadlineMs);
+      const roundTripMs = performance.now() - startMs;
+      const hostNowMs = performance.timeOrigin + startMs + roundTripMs / 2;
+      const space = factsOf((facts as Answer).rows, this.#clock, namespace);
+      const answers = await session.send(readSettings(this.#tables), deadlineMs);
+      return healthOf({
+        answers,
+        space,
+        schema: this.#settings.schema,
+        isDirect: session.facts.isDirect,
+        isEncrypted: session.isEncrypted,
+        identity: session.facts.identity,
+        hears: this.#wasAskedToListen ? this.#bell.hears : undefined,
+        connections: this.#roads.connections,
+        roundTripMs,
+        clockDifferenceMs: this.#clock.isTested ? 0 : space.hostMs - hostNowMs,
+        deadlineMs: this.#settings.deadlineMs,
+      });
+    });
+  }
+
+  /** A copy of a database is made by PostgreSQL's own tools. */
+  async backup(): Promise<undefined> {
+    return undefined;
+  }
+
+  dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
+    return this.#roads.reading((ask) => dumpPage(ask, this.#tables, this.#clock, namespace, query));
+  }
+
+  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+    return this.#writing(namespace, (tx, place) => loadRecords(tx, place, records, facts));
+  }
+
+  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+    await this.#writing(namespace, async (tx, place) => {
+      const [space] = await lockSpace(tx, place);
+      space.seal = seal;
+      await tx.commit([writeNamespace(this.#tables, space)]);
+    });
+    this.#bell.ring(namespace);
+  }
+
+  async clear(namespace: string): Promise<void> {
+    while (await this.#writing(namespace, (tx, place) => clearSlice(tx, place)));
+    this.#clock.forget(namespace);
+    this.#ids.delete(namespace);
+    this.#bell.ring(namespace);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#bell.close();
+    await this.#roads.close();
+  }
+
+  #readable(answer: Answer, namespace: string, showsTime = true): NamespaceRow {
+    return this.#requireReadable(factsOf(answer.rows, this.#clock, namespace), namespace, showsTime);
+  }
+
+  #requireReadable(space: NamespaceRow, namespace: string, showsTime = true): NamespaceRow {
+    requireUnsealed(space.seal, "read");
+    this.#clock.seeRevision(namespace, space);
+    if (showsTime) this.#clock.show(namespace, space);
+    return space;
+  }
+
+  async #space(namespace: string): Promise<NamespaceRow> {
+    return factsOf((await this.#roads.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)))).rows, this.#clock, namespace);
+  }
+
+  /** Under the namespace's lock. Where the namespace is new, or another than was remembered, its row comes first. */
+  async #writing<T>(namespace: string, work: (tx: Transaction, place: BatchPlace) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
+      const outcome = await this.#roads.writing((tx) => work(tx, { tables: this.#tables, clock: this.#clock, namespace, id }));
+      if (outcome !== "stale namespace") return outcome.result;
+      this.#ids.delete(namespace);
+      if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
+    }
+  }
+
+  async #ensureId(namespace: string): Promise<number> {
+    for (let attempt = 1; attempt <= namespaceAttemptsMax; attempt += 1) {
+      const { id } = await this.#space(namespace);
+      if (id > 0) {
+        this.#ids.set(namespace, id);
+        return id;
+      }
+      await this.#roads.ask(insertNamespace(this.#tables, namespace));
+    }
+    throw new HoldfastError("unavailable", "Other processes made so many namespaces at once that this one found no number; nothing was changed.", { hint: "Try again." });
+  }
+
+  async #standings(namespaces: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const statement: Statement = {
+      name: "standings",
+      text: `SELECT name, revision, seal FROM ${this.#tables.namespace} WHERE name = ANY($1::text[])`,
+      values: [textArray(namespaces)],
+    };
+    const { rows } = await this.#roads.ask(statement);
+    return new Map((rows as unknown as [string, number, string | null][]).map(([name, revision, seal]) => [name, `${revision} ${seal ?? ""}`]));
+  }
+}

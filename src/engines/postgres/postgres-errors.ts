@@ -1,0 +1,125 @@
+import type { ErrorCode } from "../../kernel/errors.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+
+/** No answer in time; the connection was cut, because nothing else stops a query. */
+export class DeadlineError extends Error {
+  constructor() {
+    super("PostgreSQL did not answer in time.");
+    this.name = "DeadlineError";
+  }
+}
+
+interface Meaning {
+  readonly code: ErrorCode;
+  readonly says: string;
+  readonly hint: string;
+}
+
+const unavailable = (says: string, hint: string): Meaning => ({ code: "unavailable", says, hint });
+const unsupported = (says: string, hint: string): Meaning => ({ code: "store_unsupported", says, hint });
+const damaged = (says: string): Meaning => ({ code: "store_damaged", says: `${says} Nothing was overwritten.`, hint: "Restore a backup, or name another store or schema." });
+
+const signIn = unsupported(
+  "PostgreSQL does not let this user in.",
+  "Check the user and the password in the store's URL (or PGPASSWORD, ~/.pgpass), and the server's pg_hba.conf for this user, database and host.",
+);
+const rights = unsupported(
+  "The database role lacks a right that Holdfast needs.",
+  "As an owner of the database: CREATE SCHEMA holdfast AUTHORIZATION the_role; or, where the tables exist: GRANT USAGE ON SCHEMA holdfast TO the_role; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO the_role (with the schema named in the URL).",
+);
+const retried = unavailable("Other work in the database kept getting in the way; nothing was changed.", "Try again.");
+const starting = unavailable("PostgreSQL is starting up, shutting down or in recovery; nothing was changed.", "Try again shortly.");
+
+/** By SQLSTATE: the whole code first, then its class. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  "25006": unavailable(
+    "This PostgreSQL is read-only (a replica, or default_transaction_read_only is on); nothing was changed.",
+    "Name the primary in the store's URL, or take default_transaction_read_only back.",
+  ),
+  "25P03": unavailable("The transaction stood still for too long and PostgreSQL ended it; nothing was changed.", "Try again."),
+  "28000": signIn,
+  "28P01": signIn,
+  "3D000": unsupported("The database named in the store's URL does not exist.", "Create it (createdb NAME), or name another one."),
+  "3F000": damaged("The store's schema is gone."),
+  "40001": retried,
+  "40P01": retried,
+  "42501": rights,
+  "42P01": damaged("A table of the store is missing."),
+  "42703": damaged("A table of the store has not the columns it should have."),
+  "53100": { code: "storage_full", says: "The disk of the PostgreSQL server is full; nothing was changed.", hint: "Free some space there and try again; no restart is needed." },
+  "53300": unavailable("PostgreSQL takes no more connections; nothing was changed.", "Lower pool= in the store's URL, or raise max_connections on the server."),
+  "57014": unavailable("PostgreSQL broke the query off, by its own time limit or by request; nothing was changed.", "Try again."),
+  "57P01": starting,
+  "57P02": starting,
+  "57P03": starting,
+  "53": unavailable("PostgreSQL is short of a resource; nothing was changed.", "Look at the server's log."),
+  "08": unavailable("The connection to PostgreSQL failed; nothing was changed.", "Check host, port and network."),
+  "58": unavailable("PostgreSQL met an error of its system or disk; nothing was changed.", "Look at the server's log."),
+  XX001: damaged("PostgreSQL reports damaged data in the store."),
+  XX002: damaged("PostgreSQL reports a damaged index of the store."),
+};
+
+const unreachable: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENOENT",
+  "EACCES",
+]);
+const refusedTls = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+
+export const sqlState = (error: unknown): string | undefined => {
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !unreachable.has(code) ? code : undefined;
+};
+
+/** Another transaction won, and this one had no effect: the whole may be tried again. */
+export const isTransient = (error: unknown): boolean => sqlState(error) === "40001" || sqlState(error) === "40P01";
+
+/** The server said no itself. Everything else means that the connection is of no more use. */
+export const isAnswer = (error: unknown): boolean => sqlState(error) !== undefined && !/^(57P0[1-4]|25P03|08...)$/.test(sqlState(error) as string);
+
+/** PostgreSQL's words stay in `cause`, for the log; a caller gets ours. They never hold the URL. */
+export function translatePostgresError(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const { code, says, hint } = meaningOf(error);
+  return new HoldfastError(code, says, { hint, cause: error });
+}
+
+function meaningOf(error: unknown): Meaning {
+  const state = sqlState(error);
+  const known = state === undefined ? undefined : (meanings[state] ?? meanings[state.slice(0, 2)]);
+  if (known !== undefined) return known;
+  if (state !== undefined)
+    return { code: "internal", says: `PostgreSQL failed in a way that Holdfast does not know (SQLSTATE ${state}).`, hint: "The log has the server's words." };
+  if (error instanceof DeadlineError)
+    return unavailable("PostgreSQL did not answer in time; nothing was changed.", "Check the server and the network; deadline= in the store's URL says how long is waited.");
+  const { code, message } = error as { readonly code?: unknown; readonly message: string };
+  if (typeof code === "string" && unreachable.has(code))
+    return unavailable(`PostgreSQL cannot be reached (${code}); nothing was changed.`, "Check that the server runs, and host and port in the store's URL.");
+  if (typeof code === "string" && refusedTls.test(code))
+    return unsupported(`The server's TLS certificate was not accepted (${code}).`, "Name the certificate authority with sslrootcert=FILE, or see sslmode= in docs/engines.md.");
+  // The driver gives these two no code.
+  if (/does not support SSL/.test(message))
+    return unsupported("The server takes no TLS connections, and the store's URL asks for one.", "Turn TLS on there, or write sslmode=disable.");
+  if (/^SASL/.test(message)) return signIn;
+  return unavailable("The connection to PostgreSQL was lost; nothing was changed.", "Try again.");
+}
+
+export const outcomeUnknown = (cause: unknown): HoldfastError =>
+  new HoldfastError("outcome_unknown", "The connection was lost while PostgreSQL was making a commit durable: it may or may not have happened.", {
+    hint: "Ask again with the same request key, or read.",
+    cause,
+  });
+
+export const foreignError = (schema: string): HoldfastError =>
+  new HoldfastError("store_damaged", `The schema ${schema} holds tables that are not Holdfast's. Nothing was changed.`, {
+    hint: "Name a schema of its own with ?schema=NAME in the store's URL.",
+    details: { foreign: true },
+  });

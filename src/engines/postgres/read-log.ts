@@ -1,0 +1,127 @@
+import { requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
+import type { RawLogRow } from "./log-rows.ts";
+import { logColumns, toLogRow } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { factsOnce, withNamespace } from "./namespace-row.ts";
+import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+import { textArray } from "./sql-arrays.ts";
+
+/** Revisions examined by one call: a filter that matches nothing must not walk a whole long history. */
+const revisionsPerCall = 20_000;
+/** Up to so many rows under the asked keys, going by key is cheaper than going by revision. */
+const narrowRowsMax = 20_000;
+
+/** Above every revision that can be given. */
+const noRevision = Number.MAX_SAFE_INTEGER;
+
+/** What the statements share: $4 above this revision, $5 below this one, $6 so many rows; then the values of the filters. */
+interface Asked {
+  readonly values: unknown[];
+  readonly filters: string;
+  readonly direction: "ASC" | "DESC";
+  readonly count: number;
+}
+
+function askedBy(query: LogQuery, alias: string, withRanges: boolean): Asked {
+  const count = rowsToFetch(query.limit ?? limits.logRowsMax);
+  const values: unknown[] = [query.after ?? 0, query.before ?? noRevision, count];
+  const add = (value: unknown): string => `$${values.push(value) + 3}`;
+  const conditions: string[] = [];
+  const { recorded, ranges } = query;
+  if (withRanges && !ranges.some((range) => range.start === "" && range.end === undefined)) {
+    if (ranges.length === 1) conditions.push(`${alias}.k >= ${add(startOf(ranges[0] as Range))} AND ${alias}.k < ${add(endOf(ranges[0] as Range))}`);
+    else {
+      const [starts, stops] = rangeArrays(ranges);
+      conditions.push(
+        `EXISTS (SELECT 1 FROM unnest(${add(starts)}::text[], ${add(stops)}::text[]) AS r (start, stop) WHERE ${alias}.k >= r.start COLLATE "C" AND ${alias}.k < r.stop COLLATE "C")`,
+      );
+    }
+  }
+  if (recorded !== undefined) {
+    conditions.push(`${alias}.kind IS NOT NULL`);
+    if (recorded.kinds !== undefined) conditions.push(`${alias}.kind = ANY(${add(textArray(recorded.kinds))}::text[])`);
+    if (recorded.writer !== undefined) {
+      const writer = add(recorded.writer);
+      conditions.push(`(${alias}.writer = ${writer} OR ${alias}.agent = ${writer})`);
+    }
+  }
+  return { values, filters: conditions.map((condition) => ` AND ${condition}`).join(""), direction: query.reverse ? "DESC" : "ASC", count };
+}
+
+const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
+  [
+    ranges.some((range) => range.start === "" && range.end === undefined) ? "all" : ranges.length === 1 ? "one" : "many",
+    recorded === undefined ? "any" : `recorded${recorded.kinds === undefined ? "" : "-kinds"}${recorded.writer === undefined ? "" : "-writer"}`,
+    reverse ? "back" : "on",
+    values === false ? "keys" : "values",
+  ].join("-");
+
+/**
+ * By revision, at most `revisionsPerCall` of them, from the first that has rows: where compaction has been, most have none.
+ * Answers, beside the rows, the first and the last revision that was examined.
+ */
+export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery): Statement {
+  const { values, filters, direction } = askedBy(query, "l", true);
+  const span = query.reverse
+    ? `greatest($4::bigint + 1, near.rev - ${revisionsPerCall - 1}) AS first, near.rev AS last`
+    : `near.rev AS first, least(near.rev + ${revisionsPerCall - 1}, $5::bigint - 1, n.revision) AS last`;
+  return {
+    name: `log-${shapeOf(query)}`,
+    text: `${withNamespace(t)}, span AS MATERIALIZED (
+        SELECT ${span} FROM n CROSS JOIN LATERAL (SELECT rev FROM ${t.log} WHERE ns = n.id AND rev > $4 AND rev < $5 ORDER BY rev ${direction} LIMIT 1) near)
+      SELECT ${factsOnce}, span.first, span.last, ${logColumns("l", query.values !== false)} FROM n LEFT JOIN span ON true LEFT JOIN LATERAL (
+        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.rev >= span.first AND l.rev <= span.last${filters} ORDER BY l.rev ${direction}, l.seq ${direction} LIMIT $6) l ON true
+      ORDER BY l.rev ${direction}, l.seq ${direction}`,
+    values: [...parameters, ...values],
+  };
+}
+
+/**
+ * By key: of each key in the ranges that has a history, as many rows as a page may need. Answers, beside the rows, how many were looked at;
+ * when that reaches `narrowRowsMax`, going by revision is the bounded way.
+ */
+export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQuery): Statement {
+  const { values, filters, direction } = askedBy(query, "l", false);
+  const [starts, stops] = rangeArrays(query.ranges);
+  const from = values.push(starts, stops) + 2;
+  const keys = (table: string): string => `SELECT k FROM ${table} WHERE ns = n.id AND k >= r.start COLLATE "C" AND k < r.stop COLLATE "C"`;
+  return {
+    name: `narrow-${shapeOf({ ...query, ranges: [] })}`,
+    text: `${withNamespace(t)},
+      head AS MATERIALIZED (SELECT k FROM n CROSS JOIN unnest($${from}::text[], $${from + 1}::text[]) AS r (start, stop) CROSS JOIN LATERAL (${keys(t.kv)} UNION ALL ${keys(t.tombstone)}) h LIMIT ${narrowRowsMax}),
+      place AS MATERIALIZED (
+        SELECT l.rev, l.seq FROM n CROSS JOIN (SELECT DISTINCT k FROM head) h
+        CROSS JOIN LATERAL (SELECT l.rev, l.seq FROM ${t.log} l WHERE l.ns = n.id AND l.k = h.k AND l.rev > $4 AND l.rev < $5${filters} ORDER BY l.rev ${direction}, l.seq ${direction} LIMIT $6) l
+        LIMIT ${narrowRowsMax})
+      SELECT ${factsOnce}, greatest((SELECT count(*) FROM head), (SELECT count(*) FROM place)), NULL, ${logColumns("l", query.values !== false)} FROM n
+      LEFT JOIN LATERAL (SELECT rev, seq FROM place ORDER BY rev ${direction}, seq ${direction} LIMIT $6) p ON true
+      LEFT JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = n.id AND rev = p.rev AND seq = p.seq LIMIT 1) l ON true
+      ORDER BY l.rev ${direction}, l.seq ${direction}`,
+    values: [...parameters, ...values],
+  };
+}
+
+type RawRow = [facts: string | null, first: number | null, last: number | null, ...row: RawLogRow];
+
+export const isTooWide = (answer: Answer): boolean => ((answer.rows[0]?.[1] ?? 0) as number) >= narrowRowsMax;
+
+export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
+  const after = query.after ?? 0;
+  if (query.after !== undefined && !query.lenient) requireKept(after, space);
+  const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
+  const end = query.reverse ? after : Math.max(after, last);
+  const raw = answer.rows as unknown as RawRow[];
+  const fetched = raw.filter(([, , , rev]) => rev !== null).map(([, , , ...row]) => toLogRow(row));
+  const { rows, cut } = wholeRevisions(fetched, query.limit ?? limits.logRowsMax);
+  if (cut) return { rows, through: (rows.at(-1) as LogRow).revision, done: false, revision: space.revision };
+  const [, first, examined] = raw[0] as RawRow;
+  const isWhole = isByKey || first === null || (query.reverse ? first <= after + 1 : (examined as Revision) >= last);
+  return { rows, through: isWhole ? end : query.reverse ? (first as Revision) : outsideGaps(examined as Revision, space), done: isWhole, revision: space.revision };
+}
+
+/** Nobody can continue from inside a gap; nothing lies between its beginning and there. */
+const outsideGaps = (revision: Revision, { gaps }: NamespaceRow): Revision => gaps.find(([kept, base]) => revision > kept && revision < base)?.[0] ?? revision;

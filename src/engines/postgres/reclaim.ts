@@ -1,0 +1,168 @@
+import { letGoThrough, restsFrom } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import type { BatchSource, StoredSlot } from "../../store/plan-batch.ts";
+import { BatchPlan } from "../../store/plan-batch.ts";
+import type { Compacted, HistoryRecord, RetentionPolicy } from "../../store/store.ts";
+import type { BatchPlace } from "./commit-batch.ts";
+import { StaleNamespaceError, writePlan } from "./commit-batch.ts";
+import { opCode, parseLapse } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { factsOf, leapIfWentBack, lockNamespace, readNamespace, withNamespace, writeNamespace } from "./namespace-row.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+import { numberArray, textArray } from "./sql-arrays.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Under the lock: the facts, and what a further statement says. */
+export async function lockSpace(tx: Transaction, { tables: t, clock, namespace, id }: BatchPlace, ...further: Statement[]): Promise<[NamespaceRow, ...Answer[]]> {
+  const parameters = clock.parameters(namespace);
+  const [, facts, ...answers] = await tx.ask([lockNamespace(t, parameters), readNamespace(t, parameters), ...further]);
+  const space = factsOf((facts as Answer).rows, clock, namespace);
+  if (space.id !== id) throw new StaleNamespaceError();
+  return [space, ...answers];
+}
+
+/** Most sweeps find nothing: a look that takes no lock. Answers facts, and whether something has expired. */
+export const sweepLook = (t: Tables, parameters: readonly unknown[]): Statement => ({
+  name: "sweep-look",
+  text: `${withNamespace(t)} SELECT n.facts, EXISTS (SELECT 1 FROM ${t.kv} WHERE ns = n.id AND exp IS NOT NULL AND exp <= n.now) OR EXISTS (SELECT 1 FROM ${t.request} WHERE ns = n.id AND kept_until <= n.now) FROM n`,
+  values: parameters,
+});
+
+type ExpiredRow = [k: string, rev: number, seq: number, ver: number, created: number, exp: number, findable: boolean, lapse: string | null];
+
+/** One slice of the sweep, those that lapsed first in front. Old request keys are invisible already, so they may go in slices too. */
+export async function sweepSlice(tx: Transaction, place: BatchPlace, limit: number): Promise<number> {
+  const { tables: t, clock, namespace, id } = place;
+  const [space] = await lockSpace(tx, place);
+  clock.show(namespace, space);
+  if (restsFrom(space.seal, "sweep", space.nowMs)) return 0;
+  const forgetRequests: Statement = {
+    name: "forget-requests",
+    text: `DELETE FROM ${t.request} WHERE ns = $1 AND key IN (SELECT key FROM ${t.request} WHERE ns = $1 AND kept_until <= $2 ORDER BY kept_until LIMIT $3)`,
+    values: [id, space.nowMs, Math.max(limit, limits.commitRowsMax)],
+  };
+  const [answer] = await tx.ask([
+    {
+      name: "expired",
+      text: `SELECT kv.k, kv.rev, kv.seq, kv.ver, kv.created, kv.exp, kv.findable, (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $1 AND l.rev = kv.rev AND l.seq = kv.seq)
+        FROM ${t.kv} kv WHERE kv.ns = $1 AND kv.exp IS NOT NULL AND kv.exp <= $2 ORDER BY kv.exp, kv.k LIMIT $3`,
+      values: [id, space.nowMs, Math.min(limit, limits.commitRowsMax)],
+    },
+  ]);
+  const expired = (answer as Answer).rows as unknown as ExpiredRow[];
+  if (expired.length > 0) leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
+  const plan = new BatchPlan(new ExpiredSource(expired), space, space.nowMs);
+  for (const [key] of expired) plan.expire(key);
+  if (expired.length > 0) plan.takeRevision();
+  await writePlan(tx, t, space, plan, [forgetRequests]);
+  clock.seeRevision(namespace, space);
+  return expired.length;
+}
+
+/** Only what has expired is ever asked for. */
+class ExpiredSource implements BatchSource {
+  readonly #rows: ReadonlyMap<string, ExpiredRow>;
+
+  constructor(rows: readonly ExpiredRow[]) {
+    this.#rows = new Map(rows.map((row) => [row[0], row]));
+  }
+
+  readSlot(key: string): StoredSlot | undefined {
+    const row = this.#rows.get(key);
+    if (row === undefined) return undefined;
+    const [, revision, seq, version, createdAtMs, expiresAtMs, findable] = row;
+    return { revision, seq, version, createdAtMs, expiresAtMs, findable };
+  }
+
+  readLapse(key: string): HistoryRecord | undefined {
+    return parseLapse(this.#rows.get(key)?.[7] ?? null);
+  }
+
+  readBuried(): undefined {}
+  readRequest(): undefined {}
+  readEntry(): never {
+    throw new RangeError("A sweep has no checks.");
+  }
+}
+
+type WindowRow = [rev: number, seq: number, at: number, k: string, op: number];
+
+const readWindow = (t: Tables, space: NamespaceRow, limit: number): Statement => ({
+  name: "window",
+  text: `SELECT rev, seq, at, k, op FROM ${t.log} WHERE ns = $1 AND rev > $2 AND rev <= $3 ORDER BY rev, seq LIMIT $4`,
+  values: [space.id, space.compacted, space.revision, limit + limits.commitRowsMax],
+});
+
+/** Whole revisions after the compacted one that the policy lets go, about `limit` rows of them. */
+function windowOf(answer: Answer, space: NamespaceRow, policy: RetentionPolicy, limit: number): readonly WindowRow[] {
+  const rows = answer.rows as unknown as WindowRow[];
+  const letGo = letGoThrough(space, policy.revisions);
+  let target = space.compacted;
+  let size = 0;
+  for (const [revision, , at] of rows) {
+    if (revision > target) {
+      if (size >= limit || (at >= space.nowMs - policy.ageMs && revision > letGo)) break;
+      target = revision;
+    }
+    size += 1;
+  }
+  return rows.slice(0, size);
+}
+
+const oldestTombstones = (t: Tables, space: NamespaceRow, count: number): Statement => ({
+  name: "old-tombstones",
+  text: `SELECT k, ver FROM ${t.tombstone} WHERE ns = $1 AND rev <= $2 ORDER BY rev, seq LIMIT $3`,
+  values: [space.id, space.compacted, Math.max(0, count)],
+});
+
+/** Looks without a lock whether a slice would find anything. */
+export async function hasSomethingToCompact(ask: (statement: Statement) => Promise<Answer>, t: Tables, space: NamespaceRow, policy: RetentionPolicy): Promise<boolean> {
+  if (space.id === 0 || restsFrom(space.seal, "compact", space.nowMs)) return false;
+  if (windowOf(await ask(readWindow(t, space, 1)), space, policy, 1).length > 0) return true;
+  return space.tombstones > policy.tombstones && (await ask(oldestTombstones(t, space, 1))).rows.length > 0;
+}
+
+/** One slice of compaction. Its cost, and how long it holds the namespace, follows `limit`, not the size of the store. */
+export async function compactSlice(tx: Transaction, place: BatchPlace, policy: RetentionPolicy, limit: number): Promise<Compacted> {
+  const { tables: t, clock, namespace } = place;
+  const [space] = await lockSpace(tx, place);
+  clock.show(namespace, space);
+  if (restsFrom(space.seal, "compact", space.nowMs)) return { removed: 0, more: false };
+  const [answer] = await tx.ask([readWindow(t, space, limit)]);
+  const window = windowOf(answer as Answer, space, policy, limit);
+  const statements = forget(t, space, window);
+  const [old] = await tx.ask([oldestTombstones(t, space, Math.min(space.tombstones - policy.tombstones, limit))]);
+  const graves = (old as Answer).rows as unknown as [string, number][];
+  space.versionFloor = Math.max(space.versionFloor, ...graves.map(([, version]) => version));
+  space.tombstones -= graves.length;
+  const forgetGraves = { name: "unbury", text: `DELETE FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [space.id, textArray(graves.map(([key]) => key))] };
+  const answers = await tx.commit([...statements, ...(graves.length > 0 ? [forgetGraves] : []), writeNamespace(t, space)]);
+  return { removed: answers.slice(0, statements.length).reduce((sum, { count }) => sum + count, 0), more: window.length >= limit };
+}
+
+/**
+ * A row may go when a newer row of its key is also in the past that is let go, or when it only says that the key is gone.
+ * Earlier slices left at most one row per key below the window. Moves the compacted revision on.
+ */
+function forget(t: Tables, space: NamespaceRow, window: readonly WindowRow[]): Statement[] {
+  const last = window.at(-1);
+  if (last === undefined) return [];
+  const newest = new Map(window.map((row) => [row[3], row]));
+  const gone = window.filter((row) => row[4] !== opCode.put || newest.get(row[3]) !== row);
+  const statements: Statement[] = [
+    {
+      name: "forget-older",
+      text: `DELETE FROM ${t.log} WHERE ns = $1 AND k = ANY($2::text[]) AND rev <= $3`,
+      values: [space.id, textArray([...newest.keys()]), space.compacted],
+    },
+    {
+      name: "forget-rows",
+      text: `DELETE FROM ${t.log} l USING unnest($2::bigint[], $3::int[]) AS g (rev, seq) WHERE l.ns = $1 AND l.rev = g.rev AND l.seq = g.seq`,
+      values: [space.id, numberArray(gone.map(([revision]) => revision)), numberArray(gone.map(([, seq]) => seq))],
+    },
+  ];
+  space.compacted = last[0];
+  space.compactedAtMs = last[2];
+  return statements;
+}

@@ -1,0 +1,132 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import { foreignError, sqlState } from "./postgres-errors.ts";
+import type { Session } from "./session.ts";
+import { PipelineError, remaining } from "./session.ts";
+
+/** The tables of a store, by their whole names. */
+export interface Tables {
+  readonly schema: string;
+  readonly meta: string;
+  readonly namespace: string;
+  readonly log: string;
+  readonly kv: string;
+  readonly tombstone: string;
+  readonly request: string;
+  readonly area: string;
+  readonly document: string;
+  readonly posting: string;
+  readonly term: string;
+}
+
+const names = ["meta", "namespace", "log", "kv", "tombstone", "request", "area", "document", "posting", "term"] as const;
+
+/** The schema's name is of letters, digits and _ (see server-settings.ts), so quoting it is enough. */
+export const tablesIn = (schema: string): Tables => ({ ...(Object.fromEntries(names.map((name) => [name, `"${schema}".${name}`])) as unknown as Tables), schema });
+
+/**
+ * Step n brings a store from schema n to n + 1. Released steps are never edited; the list only grows.
+ *
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by revision and position.
+ * `kv` repeats what a listing without values shows, so that one reads no log. Its rows change often: room is left in their pages, and of what changes
+ * each time nothing is indexed, so that PostgreSQL can put the new version beside the old one without touching an index.
+ * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts).
+ * Keys compare by their UTF-8 bytes. No sequence: ids of namespaces and areas are counted under a lock.
+ */
+export const migrations: readonly ((tables: Tables) => string)[] = [
+  (t) => `
+  CREATE TABLE ${t.namespace} (
+    id int PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE,
+    revision bigint NOT NULL DEFAULT 0, clock bigint NOT NULL DEFAULT 0, compacted bigint NOT NULL DEFAULT 0, compacted_at bigint NOT NULL DEFAULT 0,
+    version_floor bigint NOT NULL DEFAULT 0, tombstones bigint NOT NULL DEFAULT 0, base bigint NOT NULL DEFAULT 0, gaps text NOT NULL DEFAULT '[]', seal text, served_by text
+  ) WITH (fillfactor = 50);
+  CREATE TABLE ${t.log} (
+    ns int NOT NULL, rev bigint NOT NULL, seq int NOT NULL, k text COLLATE "C" NOT NULL, op smallint NOT NULL, ver bigint NOT NULL, exp bigint, created bigint NOT NULL, at bigint NOT NULL,
+    writer text NOT NULL, agent text, kind text, act text, subject text, lapse text, v text,
+    PRIMARY KEY (ns, rev, seq)
+  );
+  CREATE INDEX log_by_key ON ${t.log} (ns, k, rev, seq);
+  CREATE TABLE ${t.kv} (
+    ns int NOT NULL, k text COLLATE "C" NOT NULL, rev bigint NOT NULL, seq int NOT NULL, ver bigint NOT NULL, created bigint NOT NULL, exp bigint, findable boolean NOT NULL,
+    at bigint NOT NULL, writer text NOT NULL, agent text,
+    PRIMARY KEY (ns, k)
+  ) WITH (fillfactor = 80);
+  CREATE INDEX kv_by_expiry ON ${t.kv} (ns, exp, k) WHERE exp IS NOT NULL;
+  CREATE TABLE ${t.tombstone} (ns int NOT NULL, k text COLLATE "C" NOT NULL, rev bigint NOT NULL, seq int NOT NULL, ver bigint NOT NULL, PRIMARY KEY (ns, k));
+  CREATE INDEX tombstone_by_age ON ${t.tombstone} (ns, rev, seq);
+  CREATE TABLE ${t.request} (ns int NOT NULL, key text COLLATE "C" NOT NULL, fingerprint text NOT NULL, kept_until bigint NOT NULL, outcome text NOT NULL, PRIMARY KEY (ns, key));
+  CREATE INDEX request_by_age ON ${t.request} (ns, kept_until, key);
+  CREATE TABLE ${t.area} (ns int NOT NULL, id int NOT NULL, name text COLLATE "C" NOT NULL, documents bigint NOT NULL, length bigint NOT NULL, PRIMARY KEY (ns, id), UNIQUE (ns, name));
+  CREATE TABLE ${t.document} (
+    ns int NOT NULL, k text COLLATE "C" NOT NULL, area int NOT NULL, rev bigint NOT NULL, seq int NOT NULL, length bigint NOT NULL, terms text NOT NULL,
+    PRIMARY KEY (ns, k)
+  );
+  CREATE TABLE ${t.posting} (
+    ns int NOT NULL, area int NOT NULL, term text COLLATE "C" NOT NULL, rev bigint NOT NULL, seq int NOT NULL, weight bigint NOT NULL, length bigint NOT NULL,
+    PRIMARY KEY (ns, area, term, rev, seq)
+  );
+  CREATE TABLE ${t.term} (ns int NOT NULL, area int NOT NULL, term text COLLATE "C" NOT NULL, documents bigint NOT NULL, PRIMARY KEY (ns, area, term)) WITH (fillfactor = 80);
+  `,
+];
+
+const openAttemptsMax = 12;
+/** What two processes that make a new store at the same moment can do to each other: "exists already" in its several forms, and a catalogue row changed under one's hands. */
+const isCollision = (error: unknown): boolean => ["23505", "42P06", "42P07", "40001", "40P01", "XX000"].includes(sqlState(error) ?? "");
+
+/** Brings the store to this build's schema, or refuses it untouched. Any number of processes may do so at once. */
+export async function prepareStore(session: Session, tables: Tables, deadlineMs: number, steps: readonly ((tables: Tables) => string)[] = migrations): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await prepareOnce(session, tables, deadlineMs, steps);
+    } catch (error) {
+      const cause = error instanceof PipelineError ? error.cause : error;
+      if (!session.isLost) await session.send([{ text: "ROLLBACK" }], deadlineMs);
+      if (!isCollision(cause) || attempt === openAttemptsMax || remaining(deadlineMs) === 0) throw cause;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * attempt));
+    }
+  }
+}
+
+async function prepareOnce(session: Session, tables: Tables, deadlineMs: number, steps: readonly ((tables: Tables) => string)[]): Promise<void> {
+  const ask = async (text: string, values?: readonly unknown[]) => (await session.send([{ text, values }], deadlineMs))[0]?.rows ?? [];
+  const present = (
+    await ask("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v')", [tables.schema])
+  ).map(([name]) => String(name));
+  const isOurs = present.includes("meta");
+  if (present.length > 0 && !isOurs) throw foreignError(tables.schema);
+  // A look without a lock is enough nearly always.
+  if (isOurs && requireKnown(await ask(versionQuery(tables)), tables, steps.length) === steps.length) return requireWhole(present, tables);
+  await ask("BEGIN ISOLATION LEVEL READ COMMITTED");
+  if (!isOurs) {
+    const [schema] = await ask("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
+    // Only when it is missing: the right to create schemas is asked for even where nothing has to be created.
+    if (schema === undefined) await ask(`CREATE SCHEMA "${tables.schema}"`);
+    await ask(`CREATE TABLE ${tables.meta} (name text PRIMARY KEY, value text NOT NULL)`);
+    await ask(`INSERT INTO ${tables.meta} VALUES ('store', 'holdfast'), ('schema_version', '0')`);
+  }
+  // Another process may have done it while this one waited for the row.
+  const from = requireKnown(await ask(`${versionQuery(tables)} FOR UPDATE`), tables, steps.length);
+  for (const step of steps.slice(from)) await ask(step(tables));
+  await ask(`UPDATE ${tables.meta} SET value = $1 WHERE name = 'schema_version'`, [String(steps.length)]);
+  await ask("COMMIT");
+}
+
+const versionQuery = (tables: Tables): string => `SELECT value FROM ${tables.meta} WHERE name = 'schema_version'`;
+
+function requireKnown(rows: readonly (readonly unknown[])[], tables: Tables, newest: number): number {
+  const version = Number(rows[0]?.[0]);
+  if (!Number.isInteger(version)) throw foreignError(tables.schema);
+  if (version > newest)
+    throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${newest}. Nothing was changed.`, {
+      hint: "Upgrade Holdfast, or name another store with --store.",
+      details: { schema_version: version, newest_known: newest },
+    });
+  return version;
+}
+
+function requireWhole(present: readonly string[], tables: Tables): void {
+  const missing = names.filter((name) => !present.includes(name));
+  if (missing.length > 0)
+    throw new HoldfastError("store_damaged", `Tables are missing from the schema ${tables.schema}: ${missing.join(", ")}. Nothing was changed.`, {
+      hint: "Restore a backup of the database, or name another schema.",
+    });
+}

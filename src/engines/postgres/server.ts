@@ -1,0 +1,80 @@
+import type { ClientConfig } from "pg";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { ServerSettings } from "./server-settings.ts";
+import type { Answer, Statement } from "./session.ts";
+import { PipelineError, Session } from "./session.ts";
+
+/** Older ones are out of their maintainers' care. */
+export const oldestVersion = 130_000;
+
+/** A transaction that stands still (a process stopped between its two steps) gives its namespace back after this. */
+export const standstillMsMax = 5_000;
+
+/**
+ * Two names of one history cannot be told apart by a revision alone: see `NamespaceFacts.base`. The timeline stands in the first eight digits
+ * of the present write-ahead file's name. Not every server (or role) tells; then this is left out and only a lower revision is noticed.
+ */
+export const identityColumn = "(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+
+export async function openServerSession(pg: typeof import("pg"), settings: ServerSettings, oldest: number, deadlineMs: number): Promise<Session> {
+  const session = await Session.open(pg, clientConfig(settings), deadlineMs);
+  try {
+    const about: Statement = {
+      text: "SELECT current_setting('server_version'), current_setting('server_version_num')::int, pg_is_in_recovery(), pg_backend_pid()",
+    };
+    const [answer] = await session.send([about], deadlineMs);
+    const [version, versionNumber, isInRecovery, processId] = (answer as Answer).rows[0] as unknown as [string, number, boolean, number];
+    if (versionNumber < oldest)
+      throw new HoldfastError("store_unsupported", `The server is PostgreSQL ${version}; Holdfast needs ${Math.floor(oldest / 10_000)} or newer.`, {
+        hint: "Upgrade the server, or name another store.",
+      });
+    if (isInRecovery)
+      throw new HoldfastError("unavailable", "This PostgreSQL is in recovery (a replica, or a backup being restored) and takes no writes; nothing was changed.", {
+        hint: "Name the primary in the store's URL, or promote this server: SELECT pg_promote().",
+      });
+    // Every pooler gives its clients process numbers of its own.
+    const isDirect = (session.client as unknown as { readonly processID: number | null }).processID === processId;
+    if (isDirect) await settle(session, settings, deadlineMs);
+    session.facts = { version, identity: await readIdentity(session, deadlineMs), isDirect };
+    return session;
+  } catch (error) {
+    session.destroy();
+    throw error instanceof PipelineError ? error.cause : error;
+  }
+}
+
+const clientConfig = ({ host, port, user, password, database, ssl }: ServerSettings): ClientConfig => ({
+  host,
+  port,
+  user,
+  password,
+  database,
+  ssl,
+  application_name: "holdfast",
+});
+
+/** What every transaction runs under; `SET LOCAL` for each where a pooler may give every one another connection. */
+export const transactionSettings = ({ deadlineMs }: Pick<ServerSettings, "deadlineMs">): readonly (readonly [name: string, value: string])[] => [
+  ["statement_timeout", String(Math.ceil(deadlineMs))],
+  ["idle_in_transaction_session_timeout", String(standstillMsMax)],
+];
+
+/** On a connection of its own these are said once. The planner is told to keep to the indexes, because a plan that was made when a table was small is kept. */
+async function settle(session: Session, settings: ServerSettings, deadlineMs: number): Promise<void> {
+  const wanted = [...transactionSettings(settings), ["enable_seqscan", "off"], ["jit", "off"]] as const;
+  await session.send([{ text: `${wanted.map(([name, value]) => `SET ${name} = ${value}`).join("; ")}; ${keepDurable(false)}` }], deadlineMs);
+}
+
+/** An answer means that the commit is on disk: where the server's default is not to wait for that, it is asked to. Stronger settings stay. */
+export const keepDurable = (isLocal: boolean): string =>
+  `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, ${isLocal})`;
+
+async function readIdentity(session: Session, deadlineMs: number): Promise<string | null> {
+  try {
+    const [answer] = await session.send([{ text: `SELECT ${identityColumn}` }], deadlineMs);
+    return (answer?.rows[0]?.[0] as string | null | undefined) ?? null;
+  } catch (error) {
+    if (session.isLost) throw error;
+    return null;
+  }
+}

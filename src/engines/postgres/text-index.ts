@@ -1,0 +1,255 @@
+import { essentialTerms } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import type { Place } from "../../store/plan-batch.ts";
+import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
+import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import { factsOf, withNamespace } from "./namespace-row.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+import { numberArray, textArray } from "./sql-arrays.ts";
+
+/**
+ * The inverted index, written in the same transaction as the entry it makes findable. A posting names its document by the place of the entry's log row,
+ * so that "the newest first" is the order of the index and a replaced entry cannot be mistaken for the new one.
+ * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
+ */
+export interface IndexedDocument extends Place {
+  readonly key: string;
+  readonly areaId: number;
+  readonly length: number;
+  readonly terms: IndexedText["terms"];
+}
+
+/** What is to leave the index and what areas there are: read before writing, where something findable is touched. */
+export const readDocuments = (t: Tables, id: number, keys: readonly string[]): Statement => ({
+  name: "documents",
+  text: `SELECT k, area, rev, seq, length, terms FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`,
+  values: [id, textArray(keys)],
+});
+export const readAreas = (t: Tables, id: number): Statement => ({ name: "areas", text: `SELECT id, name FROM ${t.area} WHERE ns = $1`, values: [id] });
+
+export const toDocuments = (answer: Answer): IndexedDocument[] =>
+  (answer.rows as unknown as [string, number, number, number, number, string][]).map(([key, areaId, revision, seq, length, terms]) => ({
+    key,
+    areaId,
+    revision,
+    seq,
+    length,
+    terms: JSON.parse(terms) as IndexedText["terms"],
+  }));
+
+export interface AddedText extends Place {
+  readonly key: string;
+  readonly index: IndexedText;
+}
+
+/** The statements that take documents out and put others in. Areas keep their numbers for ever; new ones are counted on under the namespace's lock. */
+export function indexStatements(t: Tables, id: number, areas: Answer, removed: readonly IndexedDocument[], added: readonly AddedText[]): Statement[] {
+  const areaIds = new Map((areas.rows as unknown as [number, string][]).map(([areaId, name]) => [name, areaId]));
+  const names = new Map([...areaIds].map(([name, areaId]) => [areaId, name]));
+  let last = Math.max(0, ...areaIds.values());
+  const documents = added.map(({ key, revision, seq, index }): IndexedDocument => {
+    let areaId = areaIds.get(index.area);
+    if (areaId === undefined) {
+      last += 1;
+      areaId = last;
+      areaIds.set(index.area, areaId);
+      names.set(areaId, index.area);
+    }
+    return { key, areaId, revision, seq, length: index.length, terms: index.terms };
+  });
+  const statements: Statement[] = [];
+  if (removed.length > 0) {
+    const postings = removed.flatMap((document) => document.terms.map(([term]) => ({ ...document, term })));
+    statements.push(
+      { name: "undocument", text: `DELETE FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, textArray(removed.map(({ key }) => key))] },
+      {
+        name: "unpost",
+        text: `DELETE FROM ${t.posting} p USING unnest($2::int[], $3::text[], $4::bigint[], $5::int[]) AS g (area, term, rev, seq)
+          WHERE p.ns = $1 AND p.area = g.area AND p.term = g.term AND p.rev = g.rev AND p.seq = g.seq`,
+        values: [
+          id,
+          numberArray(postings.map(({ areaId }) => areaId)),
+          textArray(postings.map(({ term }) => term)),
+          numberArray(postings.map(({ revision }) => revision)),
+          numberArray(postings.map(({ seq }) => seq)),
+        ],
+      },
+    );
+  }
+  if (documents.length > 0) {
+    const postings = documents.flatMap((document) => document.terms.map(([term, weight]) => ({ ...document, term, weight })));
+    statements.push(
+      {
+        name: "document",
+        text: `INSERT INTO ${t.document} (ns, k, area, rev, seq, length, terms) SELECT $1, * FROM unnest($2::text[], $3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::text[])`,
+        values: [
+          id,
+          textArray(documents.map(({ key }) => key)),
+          numberArray(documents.map(({ areaId }) => areaId)),
+          numberArray(documents.map(({ revision }) => revision)),
+          numberArray(documents.map(({ seq }) => seq)),
+          numberArray(documents.map(({ length }) => length)),
+          textArray(documents.map(({ terms }) => JSON.stringify(terms))),
+        ],
+      },
+      {
+        name: "post",
+        text: `INSERT INTO ${t.posting} (ns, area, term, rev, seq, weight, length) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[])`,
+        values: [
+          id,
+          numberArray(postings.map(({ areaId }) => areaId)),
+          textArray(postings.map(({ term }) => term)),
+          numberArray(postings.map(({ revision }) => revision)),
+          numberArray(postings.map(({ seq }) => seq)),
+          numberArray(postings.map(({ weight }) => weight)),
+          numberArray(postings.map(({ length }) => length)),
+        ],
+      },
+    );
+  }
+  return [...statements, ...countStatements(t, id, names, removed, documents)];
+}
+
+function countStatements(t: Tables, id: number, names: ReadonlyMap<number, string>, removed: readonly IndexedDocument[], added: readonly IndexedDocument[]): Statement[] {
+  const areas = new Map<number, { documents: number; length: number }>();
+  const terms = new Map<string, { readonly areaId: number; readonly term: string; documents: number }>();
+  const count = (document: IndexedDocument, by: 1 | -1): void => {
+    const area = areas.get(document.areaId) ?? { documents: 0, length: 0 };
+    areas.set(document.areaId, { documents: area.documents + by, length: area.length + by * document.length });
+    for (const [term] of document.terms) {
+      const name = `${document.areaId} ${term}`;
+      const known = terms.get(name) ?? { areaId: document.areaId, term, documents: 0 };
+      known.documents += by;
+      terms.set(name, known);
+    }
+  };
+  for (const document of removed) count(document, -1);
+  for (const document of added) count(document, 1);
+  const moved = [...terms.values()].filter(({ documents }) => documents !== 0);
+  const fewer = moved.filter(({ documents }) => documents < 0);
+  const statements: Statement[] = [
+    {
+      name: "area",
+      text: `INSERT INTO ${t.area} (ns, id, name, documents, length) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[], $5::bigint[])
+        ON CONFLICT (ns, id) DO UPDATE SET documents = area.documents + excluded.documents, length = area.length + excluded.length`,
+      values: [
+        id,
+        numberArray([...areas.keys()]),
+        textArray([...areas.keys()].map((areaId) => names.get(areaId))),
+        numberArray([...areas.values()].map(({ documents }) => documents)),
+        numberArray([...areas.values()].map(({ length }) => length)),
+      ],
+    },
+  ];
+  if (moved.length > 0)
+    statements.push({
+      name: "term",
+      text: `INSERT INTO ${t.term} (ns, area, term, documents) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[])
+        ON CONFLICT (ns, area, term) DO UPDATE SET documents = term.documents + excluded.documents`,
+      values: [id, numberArray(moved.map(({ areaId }) => areaId)), textArray(moved.map(({ term }) => term)), numberArray(moved.map(({ documents }) => documents))],
+    });
+  if (fewer.length > 0)
+    statements.push({
+      name: "unterm",
+      text: `DELETE FROM ${t.term} d USING unnest($2::int[], $3::text[]) AS g (area, term) WHERE d.ns = $1 AND d.area = g.area AND d.term = g.term AND d.documents = 0`,
+      values: [id, numberArray(fewer.map(({ areaId }) => areaId)), textArray(fewer.map(({ term }) => term))],
+    });
+  return statements;
+}
+
+/** Asks inside one transaction that sees one moment. */
+type Ask = (statements: readonly Statement[]) => Promise<Answer[]>;
+
+export async function searchText(
+  ask: Ask,
+  t: Tables,
+  clock: NamespaceClock,
+  namespace: string,
+  { areas: names, terms }: SearchQuery,
+  requireReadable: (space: NamespaceRow) => NamespaceRow,
+): Promise<SearchAnswer> {
+  const [counts] = await ask([
+    {
+      name: "frequencies",
+      text: `${withNamespace(t)}
+        SELECT n.facts, NULL::bigint AS id, NULL::bigint AS documents, NULL::bigint AS length, NULL::text AS term FROM n
+        UNION ALL SELECT NULL, a.id, a.documents, a.length, NULL FROM n JOIN ${t.area} a ON a.ns = n.id AND a.name = ANY($4::text[]) AND a.documents > 0
+        UNION ALL SELECT NULL, a.id, w.documents, NULL, w.term FROM n JOIN ${t.area} a ON a.ns = n.id AND a.name = ANY($4::text[])
+          JOIN ${t.term} w ON w.ns = n.id AND w.area = a.id AND w.term = ANY($5::text[])`,
+      values: [...clock.parameters(namespace), textArray(names), textArray(terms)],
+    },
+  ]);
+  const rows = (counts as Answer).rows as unknown as [string | null, number, number, number, string | null][];
+  const space = factsOf(rows, clock, namespace);
+  requireReadable(space);
+  const areas = rows.filter(([facts, , , , term]) => facts === null && term === null);
+  const byTerm = new Map<string, number>();
+  for (const [facts, , documents, , term] of rows) if (facts === null && term !== null) byTerm.set(term, (byTerm.get(term) ?? 0) + documents);
+  const frequencies = terms.map((term) => byTerm.get(term) ?? 0);
+  const areaIds = areas.map(([, areaId]) => areaId);
+  return {
+    revision: space.revision,
+    documents: areas.reduce((sum, [, , documents]) => sum + documents, 0),
+    totalLength: areas.reduce((sum, [, , , length]) => sum + length, 0),
+    frequencies,
+    hits: await readHits(ask, t, space, areaIds, terms, frequencies),
+  };
+}
+
+interface Candidate extends Place {
+  readonly length: number;
+  readonly weights: number[];
+}
+type Posting = [term: number, rev: number, seq: number, weight: number, length: number];
+
+async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: readonly number[], terms: readonly string[], frequencies: readonly number[]): Promise<SearchHit[]> {
+  const essential = essentialTerms(frequencies);
+  if (essential.length === 0) return [];
+  const [newest] = await ask([
+    {
+      name: "newest",
+      text: `SELECT q.i::int, p.rev, p.seq, p.weight, p.length FROM unnest($2::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($3::int[]) AS a (id)
+        CROSS JOIN LATERAL (SELECT rev, seq, weight, length FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term ORDER BY rev DESC, seq DESC LIMIT ${limits.searchCandidatesMax}) p`,
+      values: [space.id, textArray(essential.map((i) => terms[i])), numberArray(areaIds)],
+    },
+  ]);
+  const candidates = new Map<string, Candidate>();
+  const postings = (newest as Answer).rows as unknown as Posting[];
+  for (const [position, i] of essential.entries()) {
+    const own = postings.filter(([term]) => term === position + 1);
+    if (areaIds.length > 1) own.sort((a, b) => b[1] - a[1] || b[2] - a[2]);
+    for (const [, revision, seq, weight, length] of own.slice(0, limits.searchCandidatesMax)) {
+      const place = `${revision}.${seq}`;
+      const candidate = candidates.get(place) ?? { revision, seq, length, weights: terms.map(() => 0) };
+      candidate.weights[i] = weight;
+      candidates.set(place, candidate);
+    }
+  }
+  const found = [...candidates.values()];
+  // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
+  const probed = terms.map((_, i) => i).filter((i) => (frequencies[i] as number) > 0 && (!essential.includes(i) || (frequencies[i] as number) > limits.searchCandidatesMax));
+  const places = [numberArray(found.map(({ revision }) => revision)), numberArray(found.map(({ seq }) => seq))];
+  const [live, weights] = await ask([
+    {
+      name: "live",
+      text: `SELECT c.i::int, kv.k FROM unnest($2::bigint[], $3::int[]) WITH ORDINALITY AS c (rev, seq, i)
+        CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND rev = c.rev AND seq = c.seq LIMIT 1) l
+        CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND rev = c.rev AND seq = c.seq AND (exp IS NULL OR exp > $4) LIMIT 1) kv`,
+      values: [space.id, ...places, space.nowMs],
+    },
+    {
+      name: "weights",
+      text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($4::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($5::int[]) AS a (id)
+        CROSS JOIN unnest($2::bigint[], $3::int[]) WITH ORDINALITY AS c (rev, seq, i)
+        CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND rev = c.rev AND seq = c.seq LIMIT 1) p`,
+      values: [space.id, ...places, textArray(probed.map((i) => terms[i])), numberArray(areaIds)],
+    },
+  ]);
+  for (const [position, term, weight] of (weights as Answer).rows as unknown as [number, number, number][])
+    (found[position - 1] as Candidate).weights[probed[term - 1] as number] = weight;
+  return ((live as Answer).rows as unknown as [number, string][]).map(([position, key]) => {
+    const { revision, length, weights } = found[position - 1] as Candidate;
+    return { key, revision, length, weights };
+  });
+}

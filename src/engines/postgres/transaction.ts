@@ -1,0 +1,58 @@
+import { outcomeUnknown, sqlState } from "./postgres-errors.ts";
+import type { Answer, PipelineError, Session, Statement } from "./session.ts";
+
+/** How a transaction begins: with its settings where they do not stay with the connection. */
+export interface Opening {
+  readonly write: string;
+  readonly read: string;
+}
+
+/**
+ * One transaction on one connection: a first round trip that begins it, others that look further, a last one that ends it.
+ * Until the last is sent, nothing can have changed.
+ */
+export class Transaction {
+  readonly session: Session;
+  readonly deadlineMs: number;
+  readonly #opening: Opening;
+  #state: "new" | "open" | "ended" = "new";
+
+  constructor(session: Session, deadlineMs: number, opening: Opening) {
+    this.session = session;
+    this.deadlineMs = deadlineMs;
+    this.#opening = opening;
+  }
+
+  /** Begins with the first statements asked. */
+  async ask(statements: readonly Statement[], kind: keyof Opening = "write"): Promise<Answer[]> {
+    if (this.#state === "open") return this.session.send(statements, this.deadlineMs);
+    this.#state = "open";
+    const [, ...answers] = await this.session.send([{ text: this.#opening[kind] }, ...statements], this.deadlineMs);
+    return answers;
+  }
+
+  async commit(statements: readonly Statement[]): Promise<Answer[]> {
+    this.#state = "ended";
+    try {
+      return await this.session.send([...statements, { text: "COMMIT" }], this.deadlineMs);
+    } catch (error) {
+      const { position, cause } = error as PipelineError;
+      const state = sqlState(cause);
+      // The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark.
+      if (state !== undefined && (position < statements.length || /^(23|25|40)/.test(state))) throw error;
+      throw outcomeUnknown(cause);
+    }
+  }
+
+  /** Ends it without a trace, if it is still open. */
+  async abandon(): Promise<void> {
+    if (this.#state !== "open") return;
+    this.#state = "ended";
+    if (this.session.isLost) return;
+    try {
+      await this.session.send([{ text: "ROLLBACK" }], Math.min(this.deadlineMs, performance.now() + 1_000));
+    } catch {
+      this.session.destroy();
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import type { Redis } from "ioredis";
+import type { Log } from "../../kernel/log.ts";
+import { closedError, connectError, isFinal } from "./redis-errors.ts";
+import type { RedisSettings } from "./redis-url.ts";
+import type { Send, ServerFacts } from "./server-facts.ts";
+import { readServerFacts, requireUsable } from "./server-facts.ts";
+
+/** The part of the driver that is loaded when it is used. */
+export type Driver = typeof import("ioredis");
+
+export interface Connected {
+  readonly facts: ServerFacts;
+  /** Sends one command; rejects with a reply of Redis, or with `Lost` when no answer came or can come. */
+  send(name: string, args: readonly string[], untilMs: number): Promise<unknown>;
+}
+
+/** A command that has no answer. `sent`: it may have been executed. */
+export class Lost extends Error {
+  readonly sent: boolean;
+  constructor(sent: boolean, cause?: unknown) {
+    super("No answer came.", { cause });
+    this.sent = sent;
+  }
+}
+
+export interface LinkUse {
+  /** Called with every new connection. */
+  readonly onReady?: (facts: ServerFacts) => void;
+  /** Only asks about others: it may be a replica. */
+  readonly isScout?: boolean;
+}
+
+const retryMsMin = 30;
+const retryMsMax = 1_000;
+/** One attempt to connect; a call's own deadline may end sooner. */
+const connectMsMax = 5_000;
+
+/**
+ * One connection to one place, made again whenever it is lost. The driver's instance lives only as long as its socket: a new connection is a new instance,
+ * so that there is no queue from which the driver could send anything a second time.
+ */
+export class Link {
+  readonly #open: () => Redis;
+  readonly #driver: Driver;
+  readonly #settings: RedisSettings;
+  readonly #log: Log;
+  readonly #onReady: (facts: ServerFacts) => void;
+  readonly #isScout: boolean;
+  #redis: Redis | undefined;
+  #connected: Connected | undefined;
+  #connecting: Promise<void> | undefined;
+  #downSinceMs = performance.now();
+  #failure: unknown;
+  #wake: (() => void) | undefined;
+  #closed = false;
+
+  constructor(driver: Driver, open: () => Redis, settings: RedisSettings, log: Log, { onReady = () => {}, isScout = false }: LinkUse = {}) {
+    this.#driver = driver;
+    this.#open = open;
+    this.#settings = settings;
+    this.#log = log;
+    this.#onReady = onReady;
+    this.#isScout = isScout;
+  }
+
+  /** The connection, waited for until the time is up. Down for longer than a call may last, it is refused at once: nobody should wait for what has long been gone. */
+  async ready(untilMs: number): Promise<Connected> {
+    const endMs = Math.min(untilMs, Math.max(this.#downSinceMs + this.#settings.deadlineMs, performance.now() + retryMsMin));
+    for (;;) {
+      if (this.#closed) throw closedError();
+      if (this.#connected !== undefined) return this.#connected;
+      this.#connecting ??= this.#connect();
+      if (isFinal(this.#failure) || performance.now() >= endMs) throw connectError(this.#failure, this.#settings.prefix);
+      await this.#change(endMs);
+    }
+  }
+
+  /** What is known now, without waiting. */
+  get facts(): ServerFacts | undefined {
+    return this.#connected?.facts;
+  }
+
+  /** Ends the connection; what is in flight on it fails, and a new one is made. */
+  drop(connected?: Connected): void {
+    if (connected !== undefined && connected !== this.#connected) return;
+    this.#redis?.disconnect();
+    this.#lose();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#redis?.disconnect();
+    this.#connected = undefined;
+    this.#wake?.();
+  }
+
+  #lose(): void {
+    if (this.#connected === undefined) return;
+    this.#connected = undefined;
+    this.#redis = undefined;
+    this.#failure = undefined;
+    this.#downSinceMs = performance.now();
+    if (!this.#closed) this.#connecting ??= this.#connect();
+  }
+
+  /** Resolves when an attempt has ended, or at the time. */
+  #change(untilMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.max(0, untilMs - performance.now()));
+      const before = this.#wake;
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+        before?.();
+      };
+    });
+  }
+
+  /** Tries until it succeeds or the link is closed, with growing pauses. */
+  async #connect(): Promise<void> {
+    for (let attempt = 0; !this.#closed; attempt += 1) {
+      try {
+        await this.#attempt();
+        break;
+      } catch (error) {
+        const failure = connectError(error, this.#settings.prefix);
+        if (attempt === 0) this.#log("warn", "redis_not_connected", { reason: failure.message });
+        this.#failure = failure;
+      }
+      this.#rouse();
+      await new Promise<void>((resolve) => setTimeout(resolve, Math.min(retryMsMax, retryMsMin * 2 ** Math.min(attempt, 10)) * (0.75 + Math.random() / 2)).unref());
+    }
+    this.#connecting = undefined;
+    this.#rouse();
+  }
+
+  #rouse(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  async #attempt(): Promise<void> {
+    const redis = this.#open();
+    let reason: unknown;
+    redis.on("error", (error: unknown) => {
+      reason = error;
+    });
+    const untilMs = performance.now() + Math.min(connectMsMax, this.#settings.deadlineMs);
+    try {
+      await within(redis.connect(), untilMs);
+      const { remoteAddress = "", remotePort = 0 } = redis.stream as { readonly remoteAddress?: string; readonly remotePort?: number };
+      const connected: Connected = { send: this.#sender(redis), facts: await readServerFacts(this.#sendUntil(redis, untilMs), `${remoteAddress}:${remotePort}`) };
+      if (!this.#isScout) requireUsable(connected.facts, this.#settings);
+      if (redis.status !== "ready" || this.#closed) throw new Lost(false);
+      redis.once("end", () => {
+        if (this.#redis === redis) this.#lose();
+      });
+      this.#redis = redis;
+      this.#failure = undefined;
+      this.#connected = connected;
+      this.#onReady(connected.facts);
+    } catch (error) {
+      redis.disconnect();
+      throw error instanceof Lost || !(error instanceof Error) || error.message === "Connection is closed." ? (reason ?? error) : error;
+    }
+  }
+
+  #sendUntil(redis: Redis, untilMs: number): Send {
+    const send = this.#sender(redis);
+    return (name, args) => send(name, args, untilMs);
+  }
+
+  #sender(redis: Redis): Connected["send"] {
+    const { Command } = this.#driver;
+    return async (name, args, untilMs) => {
+      if (redis.status !== "ready" || performance.now() >= untilMs) throw new Lost(false);
+      const command = new Command(name, args as string[], { replyEncoding: "utf8" });
+      try {
+        return await within(redis.sendCommand(command) as Promise<unknown>, untilMs);
+      } catch (error) {
+        if (error instanceof Error && error.name === "ReplyError") throw error;
+        // Nothing will come of this connection any more: behind an answer that is missing wait all the others.
+        redis.disconnect();
+        throw error instanceof Lost ? error : new Lost(true, error);
+      }
+    };
+  }
+}
+
+/** The promise, or `Lost` when the time is up first. */
+function within<T>(promise: Promise<T>, untilMs: number): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Lost(true)), Math.max(0, untilMs - performance.now()));
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,129 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Script } from "./lua-basis.ts";
+import { metaKey } from "./key-names.ts";
+import type { Facts } from "./records.ts";
+import { toFacts } from "./records.ts";
+import { notConfirmed, replyCode } from "./redis-errors.ts";
+import type { RedisSettings } from "./redis-url.ts";
+import type { Exchange, Roads } from "./roads.ts";
+import type { ServerFacts } from "./server-facts.ts";
+import { isLasting } from "./server-facts.ts";
+
+/** What this process has been shown of a namespace: neither its time nor its history may go back behind that unnoticed. */
+interface Shown {
+  revision: number;
+  nowMs: number;
+}
+
+type Send = Parameters<Exchange<unknown>>[0];
+
+/** How much sooner a wait for replicas ends than the call: its answer has to come back as well. */
+const marginMs = 50;
+
+/** Runs scripts on namespaces, with what each of them needs to know of time and of the past. */
+export class ScriptRunner {
+  readonly #roads: Roads;
+  readonly #settings: RedisSettings;
+  readonly #timeSource: Clock | undefined;
+  readonly #shown = new Map<string, Shown>();
+
+  constructor(roads: Roads, settings: RedisSettings, timeSource: Clock | undefined) {
+    this.#roads = roads;
+    this.#settings = settings;
+    this.#timeSource = timeSource;
+  }
+
+  of(namespace: string): NamespaceScripts {
+    const key = metaKey(this.#settings.prefix, namespace);
+    return {
+      read: (script, args, atMs) =>
+        this.#roads.read(key, (send) => evaluate(send, script, [key, this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0), ...args])),
+      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, [key, ...args])),
+      write: (script, args, options = {}) => this.#roads.write(key, (send, server, untilMs) => this.#write(send, server, untilMs, namespace, script, args, options)),
+      learn: (text) => {
+        const facts = toFacts(text);
+        // What is being filled is no history yet: it may be cleared and filled again.
+        if (facts.seal?.state !== "filling") this.noteShown(namespace, facts);
+        return facts;
+      },
+    };
+  }
+
+  noteShown(namespace: string, { revision, nowMs }: Shown): void {
+    const shown = this.#shown.get(namespace);
+    if (shown === undefined) this.#shown.set(namespace, { revision, nowMs });
+    else {
+      shown.revision = Math.max(shown.revision, revision);
+      shown.nowMs = Math.max(shown.nowMs, nowMs);
+    }
+  }
+
+  /** The highest revision that was shown here. */
+  shownRevision(namespace: string): number {
+    return this.#shown.get(namespace)?.revision ?? 0;
+  }
+
+  forget(namespace: string): void {
+    this.#shown.delete(namespace);
+  }
+
+  #time(atMs = this.#timeSource?.nowMs()): string {
+    return atMs === undefined ? "" : String(atMs);
+  }
+
+  async #write(send: Send, server: ServerFacts, untilMs: number, namespace: string, script: Script, args: readonly string[], { isMoving }: WriteOptions): Promise<unknown> {
+    const shown = this.#shown.get(namespace);
+    const key = metaKey(this.#settings.prefix, namespace);
+    const basis = [key, this.#time(), String(shown?.nowMs ?? 0), isMoving ? "0" : String(shown?.revision ?? 0), isLasting(server) ? "1" : "0", server.home];
+    const { waitReplicas, waitAof } = this.#settings;
+    if (waitReplicas === 0 && !waitAof) return evaluate(send, script, [...basis, ...args]);
+    // On the same connection and in one go: it waits for what was written before it there.
+    const waitMs = String(Math.max(1, Math.floor(untilMs - performance.now() - marginMs)));
+    const wait = (): Promise<unknown> => (waitAof ? send("waitaof", ["1", String(waitReplicas), waitMs]) : send("wait", [String(waitReplicas), waitMs]));
+    const [reply, reached] = await evaluateThen(send, script, [...basis, ...args], wait);
+    const [onDisk, replicas] = waitAof ? (reached as [number, number]) : [1, reached as number];
+    if (onDisk < 1) throw notConfirmed("was not written to its disk in time");
+    if (replicas < waitReplicas) throw notConfirmed(`${replicas} of ${waitReplicas} replicas confirmed it in time`);
+    return reply;
+  }
+}
+
+export interface WriteOptions {
+  /** Records of another store are brought in: what was shown here before says nothing about them. */
+  readonly isMoving?: boolean;
+}
+
+/** The scripts of one namespace. */
+export interface NamespaceScripts {
+  /** `atMs`: as of an earlier moment of this same reading. */
+  read(script: Script, args: readonly string[], atMs?: number): Promise<unknown>;
+  /** For scripts that need neither time nor facts. */
+  readPlain(script: Script, args: readonly string[]): Promise<unknown>;
+  write(script: Script, args: readonly string[], options?: WriteOptions): Promise<unknown>;
+  /** Reads the facts in a reply, and remembers what was shown. */
+  learn(text: string): Facts;
+}
+
+async function evaluate(send: Send, script: Script, [key = "", ...args]: readonly string[]): Promise<unknown> {
+  try {
+    return await send("evalsha", [script.sha, "1", key, ...args]);
+  } catch (error) {
+    // A server that was started or promoted since has not seen the text; that it says so proves that nothing ran.
+    if (replyCode(error) !== "NOSCRIPT") throw error;
+    return send("eval", [script.text, "1", key, ...args]);
+  }
+}
+
+async function evaluateThen(send: Send, script: Script, [key = "", ...args]: readonly string[], then: () => Promise<unknown>): Promise<[unknown, unknown]> {
+  const both = (reply: Promise<unknown>): Promise<[unknown, unknown]> => {
+    const later = then();
+    later.catch(() => {});
+    return reply.then(async (answer) => [answer, await later]);
+  };
+  try {
+    return await both(send("evalsha", [script.sha, "1", key, ...args]));
+  } catch (error) {
+    if (replyCode(error) !== "NOSCRIPT") throw error;
+    return both(send("eval", [script.text, "1", key, ...args]));
+  }
+}

@@ -1,0 +1,229 @@
+import type { Redis, RedisOptions } from "ioredis";
+import type { Log } from "../../kernel/log.ts";
+import { ClusterMap } from "./cluster-map.ts";
+import type { Connected, Driver } from "./link.ts";
+import { Link, Lost } from "./link.ts";
+import { connectError, isFinal, isMisplaced, isPassing, isReply, lostAnswer, replyCode, translateReply } from "./redis-errors.ts";
+import type { Address, RedisSettings } from "./redis-url.ts";
+import type { ServerFacts } from "./server-facts.ts";
+
+/** One exchange on one connection: sends what it has to, gives the answer. */
+export type Exchange<T> = (send: (name: string, args: readonly string[]) => Promise<unknown>, facts: ServerFacts, untilMs: number) => Promise<T>;
+
+export interface Roads {
+  /** For whatever may be done twice: asked again once when its answer is lost. */
+  read<T>(key: string, exchange: Exchange<T>): Promise<T>;
+  /** For a mutation: sent again only after an answer that proves that it was not executed; a lost answer is `outcome_unknown`. */
+  write<T>(key: string, exchange: Exchange<T>): Promise<T>;
+  /** A connection of its own to the server of a key, for commands that block it. */
+  openLink(key: string): Promise<Link>;
+  /** Every server that is in use, connected to within a call's deadline. */
+  servers(): Promise<readonly ServerFacts[]>;
+  close(): void;
+}
+
+interface Node {
+  readonly reads: Link;
+  readonly writes: Link;
+}
+
+/** How long one node of a cluster is waited for before the others are asked who has its slots. */
+const nodeMsMax = 500;
+const pauseMsMin = 20;
+const pauseMsMax = 250;
+const singleNode = "";
+
+/** Where commands go: to the one server, the one that the sentinels name, or the node of the key's slot. */
+export class RedisRoads implements Roads {
+  readonly #driver: Driver;
+  readonly #settings: RedisSettings;
+  readonly #log: Log;
+  readonly #onReady: (facts: ServerFacts) => void;
+  readonly #map: ClusterMap | undefined;
+  readonly #nodes = new Map<string, Node>();
+  /** To nodes of a cluster that are only asked who serves what. */
+  readonly #scouts = new Map<string, Link>();
+
+  constructor(driver: Driver, settings: RedisSettings, log: Log, onReady: (facts: ServerFacts) => void) {
+    this.#driver = driver;
+    this.#settings = settings;
+    this.#log = log;
+    this.#onReady = onReady;
+    this.#map =
+      settings.topology === "cluster"
+        ? new ClusterMap(settings.addresses, {
+            ask: (address, untilMs) => this.#askSlots(address, untilMs),
+            learnt: (addresses) => this.#leave(addresses),
+          })
+        : undefined;
+  }
+
+  read<T>(key: string, exchange: Exchange<T>): Promise<T> {
+    return this.#travel(key, exchange, "reads");
+  }
+
+  write<T>(key: string, exchange: Exchange<T>): Promise<T> {
+    return this.#travel(key, exchange, "writes");
+  }
+
+  async openLink(key: string): Promise<Link> {
+    return this.#newLink(await this.#addressOf(key, performance.now() + this.#settings.deadlineMs));
+  }
+
+  async servers(): Promise<readonly ServerFacts[]> {
+    const untilMs = performance.now() + this.#settings.deadlineMs;
+    const addresses = this.#map === undefined ? [singleNode] : await this.#map.primaries(untilMs);
+    return Promise.all(addresses.map(async (address) => (await this.#node(address).reads.ready(untilMs)).facts));
+  }
+
+  close(): void {
+    for (const { reads, writes } of this.#nodes.values()) {
+      reads.close();
+      writes.close();
+    }
+    for (const scout of this.#scouts.values()) scout.close();
+    this.#nodes.clear();
+    this.#scouts.clear();
+  }
+
+  /** Closes the connections to nodes that are no longer part of the cluster. */
+  #leave(addresses: ReadonlySet<string>): void {
+    for (const [address, { reads, writes }] of this.#nodes) {
+      if (addresses.has(address)) continue;
+      reads.close();
+      writes.close();
+      this.#nodes.delete(address);
+    }
+    for (const [address, scout] of this.#scouts) {
+      if (addresses.has(address)) continue;
+      scout.close();
+      this.#scouts.delete(address);
+    }
+  }
+
+  async #travel<T>(key: string, exchange: Exchange<T>, use: "reads" | "writes"): Promise<T> {
+    const { deadlineMs, prefix } = this.#settings;
+    const untilMs = performance.now() + deadlineMs;
+    let hasAskedAgain = false;
+    let asking: string | undefined;
+    for (let attempt = 0; ; attempt += 1) {
+      const address = asking ?? (await this.#addressOf(key, untilMs));
+      const link = this.#node(address)[use];
+      const isAsking = asking !== undefined;
+      asking = undefined;
+      let connected: Connected;
+      try {
+        connected = await link.ready(this.#map === undefined ? untilMs : Math.min(untilMs, performance.now() + nodeMsMax));
+      } catch (error) {
+        if (this.#map === undefined || isFinal(error) || performance.now() >= untilMs) throw error;
+        // Another node may have taken the slot over meanwhile.
+        await this.#pause(attempt, untilMs);
+        await this.#map.renew(untilMs);
+        continue;
+      }
+      try {
+        const send = (name: string, args: readonly string[]): Promise<unknown> => {
+          if (isAsking) void connected.send("asking", [], untilMs).catch(() => {});
+          return connected.send(name, args, untilMs);
+        };
+        return await exchange(send, connected.facts, untilMs);
+      } catch (error) {
+        if (error instanceof Lost) {
+          link.drop(connected);
+          if (!error.sent && performance.now() < untilMs) continue;
+          if (use === "writes") throw error.sent ? lostAnswer(error.cause) : connectError(error.cause, prefix);
+          if (hasAskedAgain || performance.now() >= untilMs) throw connectError(error.cause, prefix);
+          hasAskedAgain = true;
+          continue;
+        }
+        if (!isReply(error)) throw error;
+        const [code, , place] = error.message.split(" ");
+        if (this.#map !== undefined && place !== undefined && (code === "MOVED" || code === "ASK") && performance.now() < untilMs) {
+          if (code === "ASK") asking = this.#map.resolve(place, address);
+          else this.#map.moved(key, this.#map.resolve(place, address));
+          continue;
+        }
+        if (!isPassing(error) || performance.now() >= untilMs) throw translateReply(error, prefix);
+        if (isMisplaced(error)) link.drop(connected);
+        await this.#pause(attempt, untilMs);
+        if (replyCode(error) !== "BUSY" && replyCode(error) !== "LOADING") await this.#map?.renew(untilMs);
+      }
+    }
+  }
+
+  #pause(attempt: number, untilMs: number): Promise<void> {
+    const ms = Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(attempt, 8), Math.max(0, untilMs - performance.now()));
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  #addressOf(key: string, untilMs: number): Promise<string> | string {
+    return this.#map === undefined ? singleNode : this.#map.addressOf(key, untilMs);
+  }
+
+  async #askSlots(address: string, untilMs: number): Promise<unknown> {
+    let scout = this.#scouts.get(address);
+    if (scout === undefined) {
+      scout = new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { isScout: true });
+      this.#scouts.set(address, scout);
+    }
+    const { send } = await scout.ready(Math.min(untilMs, performance.now() + nodeMsMax));
+    return send("cluster", ["SLOTS"], Math.min(untilMs, performance.now() + nodeMsMax));
+  }
+
+  #node(address: string): Node {
+    const known = this.#nodes.get(address);
+    if (known !== undefined) return known;
+    const reads = this.#newLink(address);
+    // Whoever waits for replicas blocks the connection: reads then have their own.
+    const node: Node = { reads, writes: this.#settings.waitReplicas > 0 || this.#settings.waitAof ? this.#newLink(address) : reads };
+    this.#nodes.set(address, node);
+    return node;
+  }
+
+  #newLink(address: string): Link {
+    return new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { onReady: this.#onReady });
+  }
+
+  #open(address: string): Redis {
+    const { topology, addresses, username, password, database, tls, groupName, sentinelUsername, sentinelPassword, deadlineMs } = this.#settings;
+    const shared: RedisOptions = {
+      username,
+      password,
+      db: database,
+      tls,
+      lazyConnect: true,
+      connectTimeout: deadlineMs,
+      // Nothing is ever sent twice, kept for later, or tried again by the driver.
+      retryStrategy: null,
+      autoResendUnfulfilledCommands: false,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResubscribe: false,
+      enableReadyCheck: false,
+      protocol: 2,
+      disableClientInfo: true,
+    };
+    const { Redis } = this.#driver;
+    if (topology === "sentinel")
+      return new Redis({
+        ...shared,
+        sentinels: addresses.map((place) => ({ ...place })),
+        name: groupName,
+        role: "master",
+        sentinelUsername,
+        sentinelPassword,
+        sentinelRetryStrategy: () => null,
+        enableTLSForSentinelMode: tls !== undefined,
+        sentinelTLS: tls,
+        sentinelCommandTimeout: Math.min(deadlineMs, 2_000),
+        failoverDetector: false,
+      });
+    const { host, port } = topology === "cluster" ? splitAddress(address) : (addresses[0] as Address);
+    return new Redis({ ...shared, host, port });
+  }
+}
+
+function splitAddress(address: string): Address {
+  const colon = address.lastIndexOf(":");
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}

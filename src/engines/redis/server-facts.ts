@@ -1,0 +1,93 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import { isReply } from "./redis-errors.ts";
+import type { RedisSettings } from "./redis-url.ts";
+
+export type Send = (name: string, args: readonly string[]) => Promise<unknown>;
+
+/** What one server said of itself when it was connected to. */
+export interface ServerFacts {
+  readonly product: "Redis" | "Valkey";
+  readonly version: string;
+  /** New with every start. */
+  readonly runId: string;
+  readonly isPrimary: boolean;
+  readonly isCluster: boolean;
+  readonly replicas: number;
+  readonly evictionPolicy: string;
+  readonly maxmemoryBytes: number;
+  readonly aof: boolean;
+  /** Undefined where CONFIG may not be asked. */
+  readonly appendfsync: string | undefined;
+  /** When snapshots are taken: empty = never; undefined where CONFIG may not be asked. */
+  readonly save: string | undefined;
+  readonly minReplicas: number | undefined;
+  /** Where it is reached. */
+  readonly home: string;
+}
+
+const versionMin = [7, 0] as const;
+
+export async function readServerFacts(send: Send, home: string): Promise<ServerFacts> {
+  const [infoText, config] = await Promise.all([send("info", []), readConfig(send)]);
+  const info = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(String(infoText))?.[1] ?? "";
+  const valkey = info("valkey_version");
+  return {
+    product: valkey === "" ? "Redis" : "Valkey",
+    version: valkey === "" ? info("redis_version") : valkey,
+    runId: info("run_id"),
+    isPrimary: info("role") === "master",
+    isCluster: info("cluster_enabled") === "1",
+    replicas: Number(info("connected_slaves")),
+    evictionPolicy: info("maxmemory_policy"),
+    maxmemoryBytes: Number(info("maxmemory")),
+    aof: info("aof_enabled") === "1",
+    appendfsync: config?.get("appendfsync"),
+    save: config?.get("save"),
+    minReplicas: config === undefined ? undefined : Number(config.get("min-replicas-to-write") ?? 0),
+    home,
+  };
+}
+
+/** Undefined where it is forbidden or taken away, as managed services do. */
+async function readConfig(send: Send): Promise<ReadonlyMap<string, string> | undefined> {
+  try {
+    const flat = (await send("config", ["GET", "appendfsync", "save", "min-replicas-to-write"])) as readonly string[];
+    return new Map(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] as string, flat[2 * i + 1] as string]));
+  } catch (error) {
+    if (isReply(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Nothing is forgotten when this server ends and starts again. */
+export const isLasting = ({ aof, appendfsync }: ServerFacts): boolean => aof && appendfsync === "always";
+
+const unsupported = (message: string, hint: string): HoldfastError => new HoldfastError("store_unsupported", message, { hint });
+
+/** Refuses a server on which the promises cannot be kept; `allow_loss=1` lets through what health then warns of. */
+export function requireUsable(facts: ServerFacts, { topology, allowLoss, waitAof }: RedisSettings): void {
+  const [major = 0, minor = 0] = facts.version.split(".").map(Number);
+  if (major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]))
+    throw unsupported(`The server is ${facts.product} ${facts.version}; Holdfast needs Redis ${versionMin.join(".")} or newer, or Valkey.`, "Upgrade the server.");
+  if (!facts.isPrimary) {
+    const message = "This Redis is a replica and takes no writes";
+    const hint = "Name the primary in the store's URL, or use redis+sentinel:// or redis+cluster://, which find it.";
+    throw topology === "single" ? unsupported(`${message}.`, hint) : new HoldfastError("unavailable", `${message}; nothing was changed.`, { hint });
+  }
+  if (facts.isCluster && topology !== "cluster") throw unsupported("The server is a node of a Redis Cluster.", "Use redis+cluster:// (with TLS rediss+cluster://) and name one or more of its nodes.");
+  if (waitAof && (major < 7 || (major === 7 && minor < 2)))
+    throw unsupported(`wait_aof=1 needs Redis 7.2 or newer, or Valkey; the server is ${facts.product} ${facts.version}.`, "Upgrade the server, or use appendfsync always and leave wait_aof out.");
+  if (waitAof && !facts.aof) throw unsupported("wait_aof=1 needs a server with appendonly yes.", "Set appendonly yes in the server's configuration.");
+  if (allowLoss) return;
+  const escape = "or add allow_loss=1 to the store's URL to use it all the same";
+  if (facts.evictionPolicy !== "noeviction" && facts.evictionPolicy !== "")
+    throw unsupported(
+      `The server's maxmemory-policy is ${facts.evictionPolicy}: when memory runs short it would remove parts of the store without a word.`,
+      `Set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in the configuration file), ${escape}.`,
+    );
+  if (!facts.aof && facts.save === "")
+    throw unsupported(
+      "The server keeps nothing on disk (appendonly no, no save): a restart would lose the whole store.",
+      `Set appendonly yes (and appendfsync always to lose nothing at all) in its configuration, ${escape}.`,
+    );
+}

@@ -1,0 +1,195 @@
+import { limits } from "../../store/limits.ts";
+import { luaScript, revisionMax } from "./lua-basis.ts";
+
+/**
+ * A batch of commits. After the keys: the number of commits, and of each: how many arguments follow, checks, writes, request key ('' = none),
+ * then fingerprint and note if there is one, the writer with the agent, two arguments per check and three to five per write.
+ * Answers per commit with one text ('o' done, 'k' known request key, 'u' used for something else) or a list (failed checks); values of failed checks once each.
+ */
+export const commitScript = luaScript(
+  [],
+  ["meta", "epoch", "documents", "slots"],
+  String.raw`
+if seal_state and seal_state ~= 'copying' then return {'sealed', m[8]} end
+local keys = {}
+for i = 1, key_count do keys[i] = ARGV[6 + i] end
+load_slots(keys)
+local at = 7 + key_count
+local commit_count = tonumber(ARGV[at])
+if revision + commit_count > ${revisionMax} then return {'full'} end
+at = at + 1
+local out, values, has_value, kept = {}, {}, {}, {}
+local kept_until = num(now + ${limits.requestKeptMs})
+local function is_live(slot) return slot.present and not (slot.exp and slot.exp <= now) end
+local function known_request(key)
+  local text = kept[key] or call('HGET', REQUESTS, key)
+  if not text then return nil end
+  local till, fingerprint = match(text, '^([^%z]*)%z([^%z]*)')
+  if tonumber(till) <= now then return nil end
+  return text, fingerprint
+end
+local function failed_checks(from, count)
+  local failed
+  for i = 0, count - 1 do
+    local slot, test = slots[tonumber(ARGV[from + 2 * i])], ARGV[from + 2 * i + 1]
+    local live, kind, holds = is_live(slot), string.byte(test), nil
+    if kind == 118 then holds = (live and slot.ver or 0) == tonumber(string.sub(test, 2))
+    elseif kind == 114 then holds = live and rev_of(slot.id) == tonumber(string.sub(test, 2))
+    elseif kind == 97 then holds = not live
+    else holds = live end
+    if not holds then
+      failed = failed or {'f', num(revision)}
+      failed[#failed + 1] = i
+      failed[#failed + 1] = live and header_of(slot) or ''
+      if live and not has_value[slot.id] then
+        has_value[slot.id] = true
+        local row = not slot.json and call('XRANGE', LOG, slot.id, slot.id)[1]
+        values[#values + 1] = slot.id
+        values[#values + 1] = slot.json or (row and row[2][4]) or ''
+      end
+    end
+  end
+  return failed
+end
+local function write(op, slot, who, from)
+  if slot.present and slot.exp and slot.exp <= now then expire(slot) end
+  local existed = slot.present
+  if op == 'd' then
+    if not existed then return '0:0:' end
+    finish(slot, 'd', who, ARGV[from])
+    return slot.ver..':1:'
+  end
+  slot.ver = math.max(slot.ver or version_floor, base) + 1
+  local ttl = string.sub(op, 2)
+  slot.exp = ttl ~= '' and now + ttl or nil
+  if not existed then slot.created = now end
+  slot.present = true
+  slot.index = string.byte(op) == 105 and ARGV[from + 2] or nil
+  append(slot, next_id(), 'p', who, ARGV[from], now, ARGV[from + 1])
+  return slot.ver..(existed and ':1:' or ':0:')..(slot.exp or '')
+end
+for c = 1, commit_count do
+  local length, checks, writes, request = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3]
+  local next_at, from, answer = at + length, at + 4, nil
+  if request ~= '' then
+    local text, fingerprint = known_request(request)
+    if text then answer = fingerprint == ARGV[from] and 'k'..text or 'u'..num(revision) end
+    from = from + 2
+  end
+  local who = ARGV[from]
+  if not answer and checks > 0 then answer = failed_checks(from + 1, checks) end
+  if not answer then
+    seq = 0
+    from = from + 1 + 2 * checks
+    local results = {}
+    for w = 1, writes do
+      local op = ARGV[from]
+      results[w] = write(op, slots[tonumber(ARGV[from + 1])], who, from + 2)
+      local kind = string.byte(op)
+      from = from + (kind == 100 and 3 or kind == 105 and 5 or 4)
+    end
+    if seq > 0 then revision = revision + 1 end
+    local done = table.concat(results, ';')
+    answer = 'o'..revision..'\0'..done
+    if request ~= '' then kept[request] = kept_until..'\0'..ARGV[at + 4]..'\0'..revision..'\0'..now..'\0'..done..'\0'..ARGV[at + 5] end
+  end
+  out[c] = answer
+  at = next_at
+end
+if row_count > 0 then
+  clock = now
+  write_back()
+end
+for request, text in pairs(kept) do
+  call('HSET', REQUESTS, request, text)
+  call('ZADD', REQUEST_AGE, kept_until, request)
+end
+if row_count > 0 or leapt then write_meta() end
+return {num(now), num(revision), out, values}
+`,
+);
+
+/** Expired entries become history records, and old request keys go. ARGV[6]: 0; ARGV[7]: how many. */
+export const sweepScript = luaScript(
+  ["allow-oom"],
+  ["meta", "epoch", "documents", "slots"],
+  String.raw`
+if seal_state and seal_state ~= 'copying' then return '0' end
+local limit = tonumber(ARGV[7])
+local old = call('ZRANGEBYSCORE', REQUEST_AGE, '-inf', num(now), 'LIMIT', 0, math.max(limit, ${limits.commitRowsMax}))
+local expired = call('ZRANGEBYSCORE', EXPIRY, '-inf', num(now), 'LIMIT', 0, math.min(limit, ${limits.commitRowsMax}))
+if #expired > 0 then
+  if revision >= ${revisionMax} then return '0' end
+  load_slots(expired)
+  for i = 1, #slots do expire(slots[i]) end
+  write_back()
+  revision, clock = revision + 1, now
+  write_meta()
+end
+send('HDEL', REQUESTS, old)
+send('ZREM', REQUEST_AGE, old)
+return num(#expired)
+`,
+);
+
+/** One slice of compaction. ARGV: 3 the time of the oldest row that age keeps, 4 the revision up to which the count lets go, 5 tombstones to keep, 6 limit. */
+export const compactScript = luaScript(
+  ["allow-oom"],
+  ["meta"],
+  String.raw`
+local horizon, revisions, keep, limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+if seal_state == 'copying' then
+  local till = match(m[8], '"untilMs":(%d+)')
+  if till and now < tonumber(till) then return {'0', '0'} end
+elseif seal_state then return {'0', '0'} end
+-- The revision up to which the count of revisions lets go: gaps count for nothing.
+local last, rest, pairs_of = revision, revisions, {}
+for kept, above in string.gmatch(m[7] or '', '(%d+):(%d+)') do table.insert(pairs_of, 1, {tonumber(kept), tonumber(above)}) end
+for i = 1, #pairs_of do
+  if rest <= last - pairs_of[i][2] then break end
+  rest = rest - (last - pairs_of[i][2])
+  last = pairs_of[i][1]
+end
+last = last - rest
+local window, target, target_at, bytes, from, ended = {}, compacted, compacted_at, 0, '('..num(compacted)..'-18446744073709551615', false
+while not ended do
+  local rows = call('XRANGE', LOG, from, '+', 'COUNT', 64)
+  if #rows == 0 then break end
+  for i = 1, #rows do
+    local id, header = rows[i][1], rows[i][2][2]
+    local prev, op, at, key = match(header, '^([^%z]*)%z[^%z]*%z([^%z]*)%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)%z([^%z]*)')
+    local rev = rev_of(id)
+    if rev > target then
+      if #window >= limit or bytes > ${limits.commitBytesMax} or (tonumber(at) >= now - horizon and rev > last) then ended = true break end
+      target, target_at = rev, tonumber(at)
+    end
+    bytes = bytes + #rows[i][2][4]
+    window[#window + 1] = {id, op, key, prev}
+  end
+  from = '('..rows[#rows][1]
+end
+local newest, doomed, removed = {}, {}, 0
+for i = 1, #window do newest[window[i][3]] = i end
+for i = 1, #window do
+  local row = window[i]
+  if row[4] ~= '' and rev_of(row[4]) <= compacted then doomed[#doomed + 1] = row[4] end
+  if row[2] ~= 'p' or newest[row[3]] ~= i then doomed[#doomed + 1] = row[1] end
+end
+local surplus = math.min(call('HLEN', GONE) - keep, limit)
+local oldest = surplus > 0 and call('ZRANGEBYSCORE', GONE_AGE, '-inf', '('..num((math.max(target, compacted) + 1) * 256), 'LIMIT', 0, surplus) or {}
+for i, text in ipairs(hmget(GONE, oldest)) do
+  if text then version_floor = math.max(version_floor, tonumber(match(text, '^[^%z]*'))) end
+end
+for i = 1, #doomed, 500 do removed = removed + call('XDEL', LOG, unpack(doomed, i, math.min(i + 499, #doomed))) end
+for i = 1, #oldest, 500 do
+  local last_one = math.min(i + 499, #oldest)
+  call('HDEL', GONE, unpack(oldest, i, last_one))
+  call('ZREM', GONE_AGE, unpack(oldest, i, last_one))
+  call('ZREM', GONE_ORDER, unpack(oldest, i, last_one))
+end
+if target > compacted or #oldest > 0 then
+  call('HSET', META, 'compacted', num(target), 'compacted_at', num(target_at), 'version_floor', num(version_floor))
+end
+return {num(removed), (#window >= limit or bytes > ${limits.commitBytesMax}) and '1' or '0'}
+`,
+);

@@ -1,0 +1,47 @@
+/** What stands before the colon of a store's URL, and how the whole looks. */
+const forms = {
+  sqlite: "sqlite:PATH",
+  postgres: "postgres://USER@HOST:5432/DATABASE",
+  postgresql: undefined,
+  redis: "redis://HOST:6379/0",
+  rediss: undefined,
+  "redis+sentinel": "redis+sentinel://HOST:26379/NAME",
+  "rediss+sentinel": undefined,
+  "redis+cluster": "redis+cluster://HOST:7000,HOST:7001",
+  "rediss+cluster": undefined,
+  memory: "memory:",
+} as const;
+
+export type StoreScheme = keyof typeof forms;
+
+/** For messages: every form once. */
+export const storeForms = Object.values(forms)
+  .filter((form) => form !== undefined)
+  .join(", ")
+  .replace(/, (?=[^,]*$)/, " or ");
+
+export function schemeOf(url: string): StoreScheme | undefined {
+  const scheme = /^([a-z]+(?:\+[a-z]+)?):/.exec(url)?.[1];
+  return scheme !== undefined && Object.hasOwn(forms, scheme) ? (scheme as StoreScheme) : undefined;
+}
+
+/** A first look that needs no engine; the engine reads the rest. */
+export function storeProblem(url: string): string | undefined {
+  const scheme = schemeOf(url);
+  if (scheme === undefined || (scheme === "sqlite" && url.length === "sqlite:".length)) return `must be ${storeForms}`;
+  if (scheme !== "sqlite" && scheme !== "memory" && !/^[a-z+]+:\/\/[^/]/.test(url))
+    return `needs a host: ${forms[scheme] ?? forms[scheme.replace("rediss", "redis").replace("sql", "") as StoreScheme]}`;
+  return undefined;
+}
+
+/** A store's URL as it may be shown, logged and stored: without password and without settings. A password may hold any character, so all up to the last @ counts as it. */
+export function shownUrl(url: string): string {
+  const [, start = "", rest = ""] = /^([a-z+]+:\/\/)(.*)$/s.exec(url) ?? [];
+  if (start === "") return url;
+  const at = rest.lastIndexOf("@");
+  const user = at < 0 ? "" : (rest.slice(0, at).split(":")[0] as string);
+  const place = rest.slice(at + 1).replace(/[?#].*$/s, "");
+  return `${start}${user === "" ? "" : `${user}@`}${place}`;
+}
+
+export const hasPassword = (url: string): boolean => /^[a-z+]+:\/\/[^@]*:[^@]+@/.test(url) || /[?&]password=/i.test(url);

@@ -1,0 +1,246 @@
+import { holds, nextVersion } from "./engine-rules.ts";
+import { limits } from "./limits.ts";
+import { isLive } from "./ranges.ts";
+import type {
+  Check,
+  CommitResult,
+  Committed,
+  Entry,
+  FailedCheck,
+  HistoryRecord,
+  IndexedText,
+  LogRow,
+  NamespaceFacts,
+  PreparedCommit,
+  PreparedWrite,
+  Revision,
+  StoredRequest,
+  WriteOutcome,
+} from "./store.ts";
+import { systemWriter } from "./store.ts";
+
+/** Where a log row is. */
+export interface Place {
+  readonly revision: Revision;
+  readonly seq: number;
+}
+
+/** What is stored under a key: live, or expired and not yet swept. */
+export interface StoredSlot extends Place {
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly expiresAtMs?: number;
+  /** The full text index has it. */
+  readonly findable: boolean;
+}
+
+export interface Buried extends Place {
+  readonly version: number;
+}
+
+/** How a plan learns what is stored. Each key is asked for at most once; an engine that must wait for its answers loads what the batch names beforehand. */
+export interface BatchSource {
+  readSlot(key: string): StoredSlot | undefined;
+  /** Of a key that is not there: what is remembered of it. */
+  readBuried(key: string): Buried | undefined;
+  /** Still kept at that time. */
+  readRequest(key: string, nowMs: number): StoredRequest | undefined;
+  /** What history is to say of an expired entry. */
+  readLapse(key: string, slot: StoredSlot): HistoryRecord | undefined;
+  /** A live entry that the batch has not touched, for a check that it breaks. */
+  readEntry(key: string, slot: StoredSlot): Entry;
+}
+
+/** A log row to append. */
+export interface PlannedRow extends Omit<LogRow, "value"> {
+  /** The value's text; absent for delete and expire. */
+  readonly json?: string;
+  readonly createdAtMs: number;
+  readonly lapse?: HistoryRecord;
+  /** The row before it of the same key. */
+  readonly previous?: Place;
+}
+
+/** What lies under a key as the batch sees it: read once, changed in memory, to be written back once however many commits touch it. */
+export interface Slot {
+  /** Among the entries, or among what is buried, when the batch began. */
+  readonly stored: StoredSlot | undefined;
+  buried: Buried | undefined;
+  /** There now: live, or expired and not yet swept. */
+  present: boolean;
+  version: number;
+  createdAtMs: number;
+  expiresAtMs?: number;
+  /** Its newest row of this batch; undefined while the batch has not changed it. */
+  row: PlannedRow | undefined;
+  index: IndexedText | undefined;
+}
+
+export interface PlannedRequest {
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly keptUntilMs: number;
+  readonly outcome: Committed;
+}
+
+/** What a plan needs of the namespace and moves on. */
+export interface PlannedSpace extends Pick<NamespaceFacts, "versionFloor" | "base"> {
+  revision: Revision;
+  clockMs: number;
+}
+
+/**
+ * Decides a batch: commits in order, each with its own checks, revision and outcome. Nothing is written here; an engine writes, in one
+ * transaction, `rows` to its log, the changed `slots` to its entries and `requests` beside them.
+ */
+export class BatchPlan {
+  readonly rows: PlannedRow[] = [];
+  readonly requests: PlannedRequest[] = [];
+  readonly #source: BatchSource;
+  readonly #space: PlannedSpace;
+  readonly #nowMs: number;
+  readonly #slots = new Map<string, Slot>();
+  readonly #kept = new Map<string, PlannedRequest>();
+  #seq = 0;
+
+  constructor(source: BatchSource, space: PlannedSpace, nowMs: number) {
+    this.#source = source;
+    this.#space = space;
+    this.#nowMs = nowMs;
+  }
+
+  /** Slots that the batch changed, by key. */
+  *changed(): Generator<[key: string, slot: Slot & { row: PlannedRow }]> {
+    for (const [key, slot] of this.#slots) if (slot.row !== undefined) yield [key, slot as Slot & { row: PlannedRow }];
+  }
+
+  apply(commit: PreparedCommit): CommitResult {
+    const space = this.#space;
+    const atMs = this.#nowMs;
+    const { request } = commit;
+    if (request !== undefined) {
+      const known = this.#kept.get(request.key) ?? this.#source.readRequest(request.key, atMs);
+      if (known !== undefined)
+        return known.fingerprint === request.fingerprint ? { ...known.outcome, replayed: true } : { ok: false, reason: "request_key_reused", revision: space.revision, atMs };
+    }
+    const failed: FailedCheck[] = [];
+    for (const check of commit.checks) {
+      const broken = this.#failedCheck(check);
+      if (broken !== undefined) failed.push(broken);
+    }
+    if (failed.length > 0) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
+
+    this.#seq = 0;
+    const writes = commit.writes.map((write) => this.#write(write, commit));
+    if (this.#seq > 0) this.takeRevision();
+    if (request === undefined) return { ok: true, revision: space.revision, atMs, writes, replayed: false };
+    const outcome: Committed = { ok: true, revision: space.revision, atMs, writes, replayed: false, note: request.note };
+    const kept = { key: request.key, fingerprint: request.fingerprint, keptUntilMs: atMs + limits.requestKeptMs, outcome };
+    this.#kept.set(request.key, kept);
+    this.requests.push(kept);
+    return outcome;
+  }
+
+  /** Ends an expired entry and records its lapse; the caller has made sure that it is expired. */
+  expire(key: string): void {
+    const slot = this.#slot(key);
+    // An entry put by this very batch has not expired yet.
+    this.#end(key, slot, "expire", systemWriter, undefined, this.#source.readLapse(key, slot.stored as StoredSlot));
+  }
+
+  /** What was appended since the last revision takes the next one together. */
+  takeRevision(): void {
+    this.#space.revision += 1;
+    this.#space.clockMs = this.#nowMs;
+  }
+
+  #write(write: PreparedWrite, commit: PreparedCommit): WriteOutcome {
+    const slot = this.#slot(write.key);
+    if (slot.present && !isLive(slot, this.#nowMs)) this.expire(write.key);
+    const existed = slot.present;
+    if (write.op === "delete") {
+      if (!existed) return { version: 0, existed: false };
+      this.#end(write.key, slot, "delete", commit.writer, commit.agent, write.record);
+      return { version: slot.version, existed: true };
+    }
+    const expiresAtMs = write.ttlMs === undefined ? undefined : this.#nowMs + write.ttlMs;
+    slot.version = nextVersion(existed ? slot.version : this.#lastVersion(write.key, slot), this.#space);
+    if (!existed) slot.createdAtMs = this.#nowMs;
+    slot.present = true;
+    slot.expiresAtMs = expiresAtMs;
+    slot.index = write.index;
+    const { json, record, lapse } = write;
+    this.#append(slot, {
+      key: write.key,
+      op: "put",
+      version: slot.version,
+      json,
+      expiresAtMs,
+      createdAtMs: slot.createdAtMs,
+      writer: commit.writer,
+      agent: commit.agent,
+      record,
+      lapse,
+    });
+    return expiresAtMs === undefined ? { version: slot.version, existed } : { version: slot.version, existed, expiresAtMs };
+  }
+
+  #end(key: string, slot: Slot, op: "delete" | "expire", writer: string, agent: string | undefined, record: HistoryRecord | undefined): void {
+    slot.present = false;
+    slot.expiresAtMs = undefined;
+    slot.index = undefined;
+    this.#append(slot, { key, op, version: slot.version, createdAtMs: slot.createdAtMs, writer, agent, record });
+  }
+
+  #append(slot: Slot, row: Omit<PlannedRow, "revision" | "seq" | "atMs" | "previous">): void {
+    slot.row = { ...row, revision: this.#space.revision + 1, seq: this.#seq, atMs: this.#nowMs, previous: slot.row ?? slot.stored ?? slot.buried };
+    this.#seq += 1;
+    this.rows.push(slot.row);
+  }
+
+  #failedCheck(check: Check): FailedCheck | undefined {
+    const slot = this.#slot(check.key);
+    const place = slot.row ?? slot.stored;
+    const live = place !== undefined && slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: place.revision } : undefined;
+    if (holds(check, live)) return undefined;
+    if (live === undefined) return { check, entry: undefined };
+    return { check, entry: slot.row === undefined ? this.#source.readEntry(check.key, slot.stored as StoredSlot) : entryOf(slot.row) };
+  }
+
+  /** Of a key that is not there: removed by this batch, or remembered, or never seen. */
+  #lastVersion(key: string, slot: Slot): number | undefined {
+    if (slot.row !== undefined || slot.stored !== undefined) return slot.version;
+    slot.buried ??= this.#source.readBuried(key);
+    return slot.buried?.version;
+  }
+
+  #slot(key: string): Slot {
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    const stored = this.#source.readSlot(key);
+    const slot: Slot = {
+      stored,
+      buried: undefined,
+      present: stored !== undefined,
+      version: stored?.version ?? 0,
+      createdAtMs: stored?.createdAtMs ?? 0,
+      expiresAtMs: stored?.expiresAtMs,
+      row: undefined,
+      index: undefined,
+    };
+    this.#slots.set(key, slot);
+    return slot;
+  }
+}
+
+const entryOf = (row: PlannedRow): Entry => ({
+  key: row.key,
+  value: JSON.parse(row.json as string),
+  version: row.version,
+  revision: row.revision,
+  createdAtMs: row.createdAtMs,
+  updatedAtMs: row.atMs,
+  expiresAtMs: row.expiresAtMs,
+  writer: row.writer,
+  agent: row.agent,
+});

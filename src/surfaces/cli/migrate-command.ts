@@ -1,0 +1,207 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { fingerprint } from "../../kernel/json.ts";
+import { shownUrl } from "../../kernel/store-url.ts";
+import { everything } from "../../store/ranges.ts";
+import type { Engine, NamespaceFacts } from "../../store/store.ts";
+import type { Moved } from "../../transfer/stores/move-namespace.ts";
+import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesFlag, rateLine, requireOtherStore, storeFlags } from "./store-flags.ts";
+import { safeText, styleFor, table } from "./terminal-text.ts";
+
+export const migrateCommand: Command = {
+  path: ["migrate"],
+  summary: "Move everything from one store to another, also while agents work, and compare both at the end",
+  details:
+    "Copies every namespace with its whole history, versions, revisions, tokens and request keys, follows what others write meanwhile, compares both stores record by record, stops writers for the last few changes " +
+    "(they get unavailable for a moment), and closes the old namespace: whoever still uses it is told where it went. Broken off, the same command goes on where it was; --undo takes it back. " +
+    "The destination's namespaces must be empty. Exit code 1 when the comparison found a difference: the source is then open and unchanged.",
+  operands: "<from> <to>",
+  operandMeanings: [
+    { name: "from", meaning: "The URL of the store that is there." },
+    { name: "to", meaning: "The URL of the store to move to. A file is created." },
+  ],
+  flags: [
+    namespacesFlag("moved"),
+    { name: "copy", meaning: "Leave the source open: a second store that goes its own way from now on. Both give the same tokens, so let only one of them guard anything." },
+    { name: "dry-run", meaning: "Show what would be moved and whether it can be, and change nothing." },
+    { name: "undo", meaning: "Take back a migration that did not end: empty the destination, open the source." },
+  ],
+  examples: [
+    "holdfast migrate sqlite:./state.db postgres://holdfast@db.internal/holdfast",
+    "holdfast migrate redis://cache.internal:6379/0 sqlite:./copy.db --copy --namespace team-a",
+    "holdfast migrate sqlite:./state.db postgres://holdfast@db.internal/holdfast --undo",
+  ],
+  run: runMigrate,
+};
+
+interface Ends {
+  readonly from: CliRuntime;
+  /** Absent in a dry run where there is no store yet. */
+  readonly to: CliRuntime | undefined;
+  readonly fromUrl: string;
+  readonly toUrl: string;
+}
+
+async function runMigrate({ host, flags, words, json }: Invocation): Promise<number> {
+  const [from, to, ...others] = words;
+  if (from === undefined || to === undefined) throw invalidInput(from === undefined ? "<from>" : "<to>", "is missing; give the URLs of both stores");
+  if (others.length > 0) throw invalidInput("<to>", "must be the last argument");
+  if (flags.undo === true && (flags.copy === true || flags["dry-run"] === true)) throw invalidInput("--undo", "stands alone");
+  await using source = await host.open(storeFlags(flags, from), { onlyLooks: true });
+  const dryRun = flags["dry-run"] === true;
+  if (source.config.readOnly && !dryRun) throw new HoldfastError("read_only", "migrate changes both stores, and this command was started read-only.");
+  requireOtherStore(source.config.store, to);
+  await using target = await host.open(storeFlags(flags, to), { onlyLooks: dryRun }).catch((error: unknown) => {
+    if (dryRun && error instanceof HoldfastError && error.code === "not_found") return undefined;
+    throw error;
+  });
+  if (target !== undefined) requireOtherStore(source.config.store, target.config.store);
+  const ends: Ends = { from: source, to: target, fromUrl: source.config.store, toUrl: target?.config.store ?? to };
+  const namespaces = await chosenNamespaces(engineOf(source), namedNamespaces(flags));
+  const report = { from: shownUrl(ends.fromUrl), to: shownUrl(ends.toUrl) };
+  if (dryRun) return showPlan(host, ends, namespaces, report, json);
+  if (flags.undo === true) return undo(host, ends, namespaces, report, json);
+  return interruptible(host, "stopped; the source is open. The same command goes on from here, --undo takes it back.", (signal) =>
+    moveAll({ host, ends, namespaces, report, json, signal, staysOpen: flags.copy === true }),
+  );
+}
+
+const engineOf = (runtime: CliRuntime): Engine => runtime.base.server.engine;
+
+/** The words under which half-done work is found again. The URL's settings are part of where a store is; a password is not. */
+function jobName(namespace: string, url: string): string {
+  const settings = url.startsWith("sqlite:") ? "" : (url.split("?")[1] ?? "").replace(/(^|&)password=[^&]*/gi, "");
+  return `migration of ${JSON.stringify(namespace)} from ${shownUrl(url)}${settings === "" ? "" : ` (${fingerprint(settings).slice(0, 8)})`}`;
+}
+
+interface Job {
+  readonly host: CliHost;
+  readonly ends: Ends;
+  readonly namespaces: readonly string[];
+  readonly report: { readonly from: string; readonly to: string };
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+  readonly staysOpen: boolean;
+}
+
+async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen }: Job): Promise<number> {
+  const { moveNamespace } = await import("../../transfer/stores/move-namespace.ts");
+  const { clock } = ends.from.base;
+  const show = rateLine(host);
+  const done: { readonly namespace: string; readonly moved: Moved | "already moved" }[] = [];
+  for (const namespace of namespaces) {
+    const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: engineOf(end), namespace })) as [Side, Side];
+    if (await isMovedAlready(source, destination, report.to)) {
+      done.push({ namespace, moved: "already moved" });
+      continue;
+    }
+    const moved = await moveNamespace({
+      source,
+      destination,
+      by: jobName(namespace, ends.fromUrl),
+      clock,
+      signal,
+      staysOpen,
+      destinationName: report.to,
+      onProgress: ({ stage, records, lag }) => show(`${namespace}: ${stage}`, records, lag === undefined ? "" : `, ${lag} revisions behind`),
+    });
+    done.push({ namespace, moved });
+    if (!moved.ok) break;
+  }
+  clearLine(host);
+  const different = done.find(({ moved }) => moved !== "already moved" && !moved.ok);
+  if (json)
+    host.stdout.write(
+      `${JSON.stringify({ ...report, ok: different === undefined, copied: staysOpen, namespaces: done.map(({ namespace, moved }) => ({ namespace, ...toJson(moved) })) })}\n`,
+    );
+  else host.stdout.write(render(done, report, staysOpen, styleFor(host.stdout, ends.from.config.colourAllowed, clock.nowMs())));
+  return different === undefined ? exitCodes.ok : exitCodes.negative;
+}
+
+interface Side {
+  readonly engine: Engine;
+  readonly namespace: string;
+}
+
+const factsOf = async ({ engine, namespace }: Side): Promise<NamespaceFacts> => (await engine.dump(namespace, { part: "keys" })).facts;
+
+/** To this very store, and complete there: an earlier run got that far. */
+async function isMovedAlready(source: Side, destination: Side, to: string): Promise<boolean> {
+  const { seal } = await factsOf(source);
+  if (seal?.state !== "moved" || seal.to !== to) return false;
+  const there = await factsOf(destination);
+  return there.seal?.state !== "filling" && there.revision > 0;
+}
+
+const toJson = (moved: Moved | "already moved") => {
+  if (moved === "already moved") return { moved_already: true };
+  if (!moved.ok) return { equal: false, difference: moved.difference };
+  return { equal: true, revision: moved.facts.revision, records: moved.records, sha256: moved.sha256, writers_paused_ms: moved.pausedMs };
+};
+
+function render(
+  done: readonly { namespace: string; moved: Moved | "already moved" }[],
+  { from, to }: Job["report"],
+  staysOpen: boolean,
+  style: ReturnType<typeof styleFor>,
+): string {
+  if (done.length === 0) return "There is nothing to migrate: the source has no namespace.\n";
+  const rows = done.map(({ namespace, moved }) => {
+    if (moved === "already moved") return [namespace, "", "", "moved by an earlier run"];
+    return moved.ok ? [namespace, String(moved.facts.revision), String(moved.records), "equal"] : [namespace, "", "", "DIFFERENT"];
+  });
+  const failed = done.flatMap(({ namespace, moved }) => (moved !== "already moved" && !moved.ok ? [{ namespace, difference: moved.difference }] : []))[0];
+  const last =
+    failed === undefined
+      ? `${staysOpen ? "Copied" : "Moved"} from ${from} to ${to}; compared record by record.${staysOpen ? "" : ` Use the new store from now on: --store or HOLDFAST_STORE.`}\n`
+      : `The copy of ${safeText(JSON.stringify(failed.namespace))} is not equal: ${safeText(failed.difference)}. The source is open and unchanged; run the same command to begin that namespace anew, or --undo.\n`;
+  return `${table(["namespace", "revision", "records", "compared"], rows, style)}\n${last}`;
+}
+
+async function showPlan(host: CliHost, { from, to }: Ends, namespaces: readonly string[], report: Job["report"], json: boolean): Promise<number> {
+  const { requireUnused, progressIn } = await import("../../transfer/stores/filling.ts");
+  const plan: { namespace: string; revision: number; entries: number | null; says: string; ready: boolean }[] = [];
+  for (const namespace of namespaces) {
+    const source = { engine: engineOf(from), namespace };
+    const facts = await factsOf(source);
+    const there = to === undefined ? undefined : await factsOf({ engine: engineOf(to), namespace });
+    const isOpen = facts.seal === undefined || facts.seal.state === "copying" || facts.seal.state === "moving";
+    const entries = isOpen ? await source.engine.count(namespace, everything) : null;
+    plan.push({ namespace, revision: facts.revision, entries, ...readiness() });
+
+    function readiness(): { says: string; ready: boolean } {
+      if (facts.seal?.state === "moved") return { says: `moved already, to ${facts.seal.to}`, ready: false };
+      if (facts.seal?.state === "filling") return { says: "still being filled itself", ready: false };
+      if (there === undefined) return { says: "ready", ready: true };
+      const progress = progressIn(there);
+      if (progress !== undefined) return { says: `goes on: begun by the ${progress.by}`, ready: true };
+      try {
+        requireUnused(namespace, there);
+        return { says: "ready", ready: true };
+      } catch (error) {
+        return { says: (error as Error).message, ready: false };
+      }
+    }
+  }
+  if (json) host.stdout.write(`${JSON.stringify({ ...report, dry_run: true, namespaces: plan })}\n`);
+  else {
+    const rows = plan.map(({ namespace, revision, entries, says }) => [namespace, String(revision), entries === null ? "" : String(entries), safeText(says)]);
+    host.stdout.write(
+      `${table(["namespace", "revision", "entries", "state"], rows, styleFor(host.stdout, from.config.colourAllowed, 0))}\nNothing was changed: this was a dry run.\n`,
+    );
+  }
+  return plan.every(({ ready }) => ready) ? exitCodes.ok : exitCodes.negative;
+}
+
+async function undo(host: CliHost, ends: Ends, namespaces: readonly string[], report: Job["report"], json: boolean): Promise<number> {
+  const { undoMove } = await import("../../transfer/stores/move-namespace.ts");
+  const done: { namespace: string; outcome: string }[] = [];
+  for (const namespace of namespaces) {
+    const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: engineOf(end), namespace })) as [Side, Side];
+    done.push({ namespace, outcome: await undoMove({ source, destination, by: jobName(namespace, ends.fromUrl) }) });
+  }
+  if (json) host.stdout.write(`${JSON.stringify({ ...report, undone: done })}\n`);
+  else host.stdout.write(done.map(({ namespace, outcome }) => `${safeText(namespace)}: ${outcome}\n`).join("") || "There is nothing to undo.\n");
+  return exitCodes.ok;
+}

@@ -1,0 +1,201 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import type { Engine, NamespaceFacts, Revision, StoredRecord } from "../../store/store.ts";
+import { factsOf } from "../stores/copy-namespace.ts";
+import { openFilling, progressIn } from "../stores/filling.ts";
+import { cutHistory, factsAt } from "./cut-history.ts";
+import { digestOf, NamespaceDigest } from "./export-lines.ts";
+import type { ExportPart } from "./read-export.ts";
+import { readExport } from "./read-export.ts";
+
+/** Where the past is to end: a revision, or a moment. */
+export type Until = { readonly revision: Revision } | { readonly atMs: number };
+
+export interface LoadOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly path: string;
+  /** By the name in the file: the name here. */
+  readonly into: ReadonlyMap<string, string>;
+  readonly until?: Until;
+  /** Others may have gone on after the file was written: revisions, versions and tokens continue above whatever they can have been given. */
+  readonly leaps: boolean;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (stage: "checking" | "loading", records: number) => void;
+}
+
+export interface Loaded {
+  readonly namespace: string;
+  readonly into: string;
+  readonly records: number;
+  /** Where the history that was brought in ends. */
+  readonly through: Revision;
+  /** Where the namespace goes on from. */
+  readonly revision: Revision;
+}
+
+interface Chosen {
+  readonly facts: NamespaceFacts;
+  readonly sha256: string;
+}
+
+/**
+ * Fills namespaces that were never used from an export. The whole file is read and checked before anything is touched, then loaded under seal, and what was loaded
+ * is compared with the file; only then are the namespaces opened, all of them. Whatever goes wrong before: they are empty again.
+ */
+export async function loadExport(options: LoadOptions): Promise<readonly Loaded[]> {
+  const { engine, into, signal } = options;
+  const plan = await checkFile(options);
+  // All are looked at before the first is touched.
+  const by = jobName(plan.sha256);
+  for (const [, name] of into) await requireFree(engine, name, by);
+  const loaded: Loaded[] = [];
+  const begun: string[] = [];
+  try {
+    for (const [namespace, name] of into) {
+      begun.push(name);
+      loaded.push(await loadOne(options, plan, namespace, name, by));
+    }
+    signal?.throwIfAborted();
+  } catch (error) {
+    for (const name of begun) if (progressIn(await factsOf({ engine, namespace: name }))?.by === by) await engine.clear(name);
+    throw error;
+  }
+  for (const name of begun) await engine.seal(name, undefined);
+  return loaded;
+}
+
+const jobName = (sha256: string): string => `loading of the file with checksum ${sha256.slice(0, 16)}`;
+
+async function requireFree(engine: Engine, namespace: string, by: string): Promise<void> {
+  const facts = await factsOf({ engine, namespace });
+  const other = progressIn(facts);
+  if (other?.by === by || (facts.revision === 0 && facts.seal === undefined)) return;
+  const why = facts.seal?.state === "moved" ? `was moved away, to ${facts.seal.to}` : other === undefined ? "has data already" : `is being filled by another job (${other.by})`;
+  throw new HoldfastError("invalid_input", `The namespace ${JSON.stringify(namespace)} ${why}; nothing was changed.`, {
+    hint: "Use an empty store, or another namespace with --to-namespace.",
+    details: { namespace },
+  });
+}
+
+/** Empties what a loading of this very file left half done. */
+export async function undoLoad({ engine, path, into }: Pick<LoadOptions, "engine" | "path" | "into">): Promise<readonly string[]> {
+  const { sha256 } = await checkFile({ path, into });
+  const undone: string[] = [];
+  for (const [, namespace] of into) {
+    if (progressIn(await factsOf({ engine, namespace }))?.by !== jobName(sha256)) continue;
+    await engine.clear(namespace);
+    undone.push(namespace);
+  }
+  return undone;
+}
+
+interface Plan {
+  readonly sha256: string;
+  readonly chosen: ReadonlyMap<string, NamespaceFacts>;
+  /** Where each namespace is cut. */
+  readonly cuts: ReadonlyMap<string, Revision>;
+}
+
+async function checkFile({ path, into, until, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "signal" | "onProgress">): Promise<Plan> {
+  const chosen = new Map<string, NamespaceFacts>();
+  const cuts = new Map<string, Revision>();
+  let records = 0;
+  let current: { readonly namespace: string; readonly facts: NamespaceFacts; last?: { readonly revision: Revision; readonly atMs: number } } | undefined;
+  const close = (): void => {
+    if (current === undefined || until === undefined) return;
+    cuts.set(current.namespace, cutOf(until, current.facts, current.last));
+    // Says now, before anything is touched, when the history does not reach back there.
+    chosen.set(current.namespace, factsAt(current.facts, cutOf(until, current.facts, current.last), current.last));
+  };
+  for await (const part of readExport(path)) {
+    signal?.throwIfAborted();
+    if (part.is === "end") {
+      close();
+      const missing = [...into.keys()].find((name) => !chosen.has(name));
+      if (missing !== undefined) throw new HoldfastError("not_found", `--namespace: the file has no namespace ${JSON.stringify(missing)}; nothing was changed.`);
+      return { sha256: part.sha256, chosen, cuts };
+    }
+    if (part.is === "namespace") {
+      close();
+      current = into.has(part.namespace) ? { namespace: part.namespace, facts: part.facts } : undefined;
+      if (current !== undefined) chosen.set(part.namespace, part.facts);
+      continue;
+    }
+    records += 1;
+    if (records % 1_000 === 0) onProgress?.("checking", records);
+    const { record } = part;
+    if (current === undefined || record.kind !== "log" || until === undefined) continue;
+    if ("revision" in until ? record.revision <= until.revision : record.atMs <= until.atMs) current.last = record;
+  }
+  throw invalidInput("<file>", "is cut off; nothing was changed");
+}
+
+function cutOf(until: Until, facts: NamespaceFacts, last: { readonly revision: Revision } | undefined): Revision {
+  if ("revision" in until) {
+    if (until.revision > facts.revision) throw invalidInput("--at", `revision ${until.revision} is not in the file; the newest is ${facts.revision}`);
+    return until.revision;
+  }
+  if (until.atMs < facts.compactedAtMs)
+    throw new HoldfastError("compacted", `--at: the history in the file begins at ${new Date(facts.compactedAtMs).toISOString()}; nothing was changed.`, {
+      details: { field: "--at" },
+    });
+  return Math.max(facts.compacted, last?.revision ?? 0);
+}
+
+async function loadOne(options: LoadOptions, { chosen, cuts }: Plan, namespace: string, into: string, by: string): Promise<Loaded> {
+  const { engine, clock, path, leaps, signal, onProgress } = options;
+  const facts = chosen.get(namespace) as NamespaceFacts;
+  const cut = cuts.get(namespace);
+  const filling = await openFilling(engine, into, clock, by, facts);
+  if (filling.progress.log > 0) {
+    // What an earlier run left: beginning anew is as quick as finding out where it was.
+    await engine.clear(into);
+    await filling.keep();
+  }
+  const all = sectionOf(readExport(path), namespace);
+  const digest = new NamespaceDigest(facts);
+  let records = 0;
+  let page: StoredRecord[] = [];
+  let bytes = 0;
+  const send = async (): Promise<void> => {
+    signal?.throwIfAborted();
+    if (page.length > 0) await engine.load(into, page);
+    await filling.note({ log: Math.max(1, facts.revision) });
+    page = [];
+    bytes = 0;
+    onProgress?.("loading", records);
+  };
+  for await (const record of cut === undefined ? all : cutHistory(all, cut)) {
+    digest.add(record);
+    page.push(record);
+    records += 1;
+    bytes += record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : 512;
+    if (page.length >= limits.dumpRecordsMax || bytes > limits.commitBytesMax) await send();
+  }
+  await send();
+  await engine.load(into, [], facts);
+  if ((await digestOf({ engine, namespace: into })) !== digest.value())
+    throw new HoldfastError("store_damaged", `What was loaded into ${JSON.stringify(into)} is not what the file says; the namespace is empty again.`, {
+      hint: "The file fits its checksum but does not hold together: it was not made by an export.",
+    });
+  const leapt = leaps ? leap(facts) : facts;
+  if (leaps) await engine.load(into, [], leapt);
+  return { namespace, into, records, through: facts.revision, revision: leapt.revision };
+}
+
+export function leap(facts: NamespaceFacts): NamespaceFacts {
+  const base = baseAbove(facts.revision, facts.revision);
+  return { ...facts, base, revision: base, gaps: [...facts.gaps, [facts.revision, base] as const].slice(-gapsMax) };
+}
+
+/** One namespace's records. The file is read to its end all the same: it may have been changed since it was checked. */
+async function* sectionOf(parts: AsyncIterable<ExportPart>, namespace: string): AsyncGenerator<StoredRecord> {
+  let isMine = false;
+  for await (const part of parts) {
+    if (part.is === "namespace") isMine = part.namespace === namespace;
+    else if (part.is === "record" && isMine) yield part.record;
+  }
+}

@@ -1,0 +1,113 @@
+import { recordOf } from "../../domain/admin/reset.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import { limits } from "../../store/limits.ts";
+import { compareKeys, everything, isLive, rangeAfter } from "../../store/ranges.ts";
+import type { Check, Entry, Range, Snapshot, Store, Write } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { findableText } from "./findable-text.ts";
+
+/** How often one page may be overtaken by other writers. */
+const attemptsMax = 50;
+const pageEntries = 64;
+
+export interface RestoredInPlace {
+  readonly written: number;
+  readonly removed: number;
+  readonly same: number;
+  /** The last commit's, or the current one when nothing had to be changed. */
+  readonly revision: number;
+}
+
+/** Who holds what is a matter of now: bringing back a hold from the past would give a resource to somebody who has gone. */
+const isLease = (key: string): boolean => key.startsWith("lease/");
+
+/**
+ * Makes the namespace say what it said at another moment, as new commits on top: nothing is lost, versions and tokens go on growing, and history shows who did it.
+ * Page by page, each with checks on what it replaces: what others write in between is met again, and overwritten or left as the past wants it.
+ */
+export async function restoreInPlace(
+  scope: Scope,
+  past: (range: Range, limit: number) => Promise<Snapshot>,
+  onEntries: (count: number) => void = () => {},
+): Promise<RestoredInPlace> {
+  const { store } = scope;
+  let [written, removed, same, revision] = [0, 0, 0, 0];
+  for (let range: Range | undefined = everything; range !== undefined; ) {
+    const page: Page = await commitPage(scope, store, past, range);
+    written += page.written;
+    removed += page.removed;
+    same += page.same;
+    revision = Math.max(revision, page.revision);
+    onEntries(written + removed + same);
+    range = page.next;
+  }
+  return { written, removed, same, revision };
+}
+
+interface Page {
+  readonly written: number;
+  readonly removed: number;
+  readonly same: number;
+  readonly revision: number;
+  readonly next: Range | undefined;
+}
+
+async function commitPage(scope: Scope, store: Store, past: (range: Range, limit: number) => Promise<Snapshot>, range: Range): Promise<Page> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const [was, is] = [await past(range, pageEntries), await store.read(range, { limit: pageEntries })];
+    // Both are known up to the nearer of their ends.
+    const ends = [was, is].flatMap(({ entries, more }) => (more ? [(entries.at(-1) as Entry).key] : [])).sort(compareKeys);
+    const end = ends[0];
+    const within = ({ key }: Entry): boolean => (end === undefined || compareKeys(key, end) <= 0) && !isLease(key);
+    const change = changesBetween(was.entries.filter(within), is.entries.filter(within), is.nowMs);
+    const next = end === undefined ? undefined : rangeAfter(range, end);
+    const counts = { written: change.puts, removed: change.writes.length - change.puts, same: change.same, next };
+    if (change.writes.length === 0) return { ...counts, revision: is.revision };
+    const result = await store.commit({ checks: change.checks, writes: change.writes, writer: scope.writer, agent: scope.agent });
+    if (result.ok) return { ...counts, revision: result.revision };
+  }
+  throw new HoldfastError("conflict", "Others kept writing to the same keys; the restoration is not complete.", {
+    hint: "Stop the agents for a moment and run the same command again: what is restored stays restored.",
+  });
+}
+
+function changesBetween(was: readonly Entry[], is: readonly Entry[], nowMs: number) {
+  const now = new Map(is.map((entry) => [entry.key, entry]));
+  const checks: Check[] = [];
+  const writes: Write[] = [];
+  let bytes = 0;
+  let same = 0;
+  // What would have expired since is not brought back.
+  for (const entry of was.filter((one) => isLive(one, nowMs))) {
+    const current = now.get(entry.key);
+    now.delete(entry.key);
+    if (current !== undefined && current.expiresAtMs === entry.expiresAtMs && canonicalJson(current.value) === canonicalJson(entry.value)) {
+      same += 1;
+      continue;
+    }
+    checks.push({ key: entry.key, version: current?.version ?? 0 });
+    writes.push(putOf(entry, nowMs));
+    bytes += JSON.stringify(entry.value).length;
+  }
+  const puts = writes.length;
+  for (const { key, version } of now.values()) {
+    checks.push({ key, version });
+    writes.push({ op: "delete", key, record: recordOf(key, "restore") });
+  }
+  if (bytes > limits.commitBytesMax) return inPart(checks, writes, same);
+  return { checks, writes, puts, same };
+}
+
+/** Long values: as many as one commit carries. The page is looked at again, and finds the rest. */
+function inPart(checks: readonly Check[], writes: readonly Write[], same: number) {
+  let bytes = 0;
+  const count = writes.findIndex((write) => (bytes += write.op === "put" ? JSON.stringify(write.value).length * 3 : 0) > limits.commitBytesMax);
+  const end = Math.max(1, count);
+  return { checks: checks.slice(0, end), writes: writes.slice(0, end), puts: end, same };
+}
+
+function putOf({ key, value, expiresAtMs }: Entry, nowMs: number): Write {
+  const ttl = expiresAtMs === undefined ? {} : { ttlMs: expiresAtMs - nowMs, lapse: recordOf(key, "expire") };
+  return { op: "put", key, value, ...ttl, index: findableText(key, value), record: recordOf(key, "restore") };
+}

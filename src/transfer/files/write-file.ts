@@ -1,0 +1,75 @@
+import { createWriteStream, lstatSync, rmSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
+
+/** Lines gathered for one write: each on its own would cost more than making it. */
+const chunkLength = 65_536;
+
+export async function* chunksOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let chunk = "";
+  for await (const line of lines) {
+    chunk += line;
+    if (chunk.length < chunkLength) continue;
+    yield chunk;
+    chunk = "";
+  }
+  if (chunk !== "") yield chunk;
+}
+
+export interface FileOptions {
+  /** A file of this name is replaced; otherwise it is refused. */
+  readonly replaces: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Writes a file whole or not at all: under a passing name beside it, made durable, then renamed. Compressed where the name ends in .gz.
+ * It may hold whatever agents kept, so nobody else may read it.
+ */
+export async function writeFile(path: string, lines: AsyncIterable<string>, { replaces, signal }: FileOptions): Promise<void> {
+  requireWritable(path, replaces);
+  const passing = `${path}.${randomHex(8)}.partial`;
+  try {
+    const file = createWriteStream(passing, { flags: "wx", mode: 0o600, flush: true });
+    const chunks = Readable.from(chunksOf(lines), { objectMode: false });
+    if (path.endsWith(".gz")) await pipeline(chunks, createGzip(), file, { signal });
+    else await pipeline(chunks, file, { signal });
+    requireWritable(path, replaces);
+    await rename(passing, path);
+    await syncFolder(dirname(path));
+  } catch (error) {
+    rmSync(passing, { force: true });
+    throw translate(error);
+  }
+}
+
+function requireWritable(path: string, replaces: boolean): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (found.isDirectory()) throw invalidInput("<file>", "is a folder; give the name of a file");
+  if (!replaces) throw invalidInput("<file>", "is there already; give another name");
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function translate(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof HoldfastError || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) return error;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new HoldfastError("storage_full", "The disk is full; the unfinished file was removed.", { hint: "Make room, or name a file elsewhere.", cause: error });
+  if (code === "ENOENT") return new HoldfastError("not_found", "<file>: its folder does not exist.", { hint: "Make the folder first.", cause: error });
+  return new HoldfastError("invalid_input", `<file>: cannot be written (${code})`, { cause: error });
+}

@@ -1,0 +1,143 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Engine, NamespaceFacts } from "../../store/store.ts";
+import type { Side } from "./compare-namespaces.ts";
+import { changePages, keyPages, logPages, requestPages } from "./dump-pages.ts";
+import type { Filling } from "./filling.ts";
+import { openFilling } from "./filling.ts";
+
+export interface CopyProgress {
+  readonly stage: "copying" | "catching up" | "comparing";
+  /** Records handled in this stage. */
+  readonly records: number;
+  /** Revisions that the source is ahead. */
+  readonly lag?: number;
+}
+
+export interface CopyOptions {
+  readonly source: Side;
+  readonly destination: Side;
+  /** What this job is called, for whoever meets its half-done work; the same words mean the same job. */
+  readonly by: string;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: CopyProgress) => void;
+  /** Nothing may be written to the source, not even that it is being copied. */
+  readonly onlyLooks?: boolean;
+}
+
+/** Long enough to outlive any single page, short enough that a killed copy does not keep the source from compacting for long. */
+const holdMs = 60_000;
+const renewMs = 10_000;
+
+/** Keeps the source from compacting what is still to be copied. */
+export class Hold {
+  readonly #side: Side;
+  readonly #clock: Clock;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  untilMs = 0;
+
+  constructor(side: Side, clock: Clock, { onlyLooks = false } = {}) {
+    this.#side = side;
+    this.#clock = clock;
+    if (onlyLooks) this.#renewedMs = Number.POSITIVE_INFINITY;
+  }
+
+  async renew(): Promise<void> {
+    if (this.#clock.nowMs() - this.#renewedMs < renewMs) return;
+    const { engine, namespace } = this.#side;
+    const { nowMs } = await engine.read(namespace, [{ start: "", end: "" }], { limit: 1 });
+    this.untilMs = nowMs + holdMs;
+    await engine.seal(namespace, { state: "copying", untilMs: this.untilMs });
+    this.#renewedMs = this.#clock.nowMs();
+  }
+}
+
+/** The destination, made ready; refused when it is the source by another name. */
+export async function beginCopy({ source, destination, by, clock }: CopyOptions, hold: Hold): Promise<Filling> {
+  const facts = await factsOf(source);
+  const there = await factsOf(destination);
+  if (source.namespace === destination.namespace && there.seal?.state === "copying" && there.seal.untilMs === hold.untilMs)
+    throw new HoldfastError("invalid_input", "FROM and TO are the same store; nothing was changed.", { hint: "Name another store as the destination." });
+  return openFilling(destination.engine, destination.namespace, clock, by, facts);
+}
+
+export const factsOf = async ({ engine, namespace }: Side): Promise<NamespaceFacts> => (await engine.dump(namespace, { part: "keys" })).facts;
+
+/** The long way: everything there is, while others go on writing. What they change meanwhile is `catchUp`'s. */
+export async function copyEverything(options: CopyOptions, filling: Filling, hold: Hold): Promise<void> {
+  const { source, signal, onProgress } = options;
+  let records = 0;
+  const take = async (page: { readonly records: Parameters<Engine["load"]>[1] }): Promise<void> => {
+    signal?.throwIfAborted();
+    await hold.renew();
+    await filling.engine.load(filling.namespace, page.records);
+    records += page.records.length;
+    onProgress?.({ stage: "copying", records });
+  };
+  if (filling.progress.stage === "log") {
+    for await (const page of logPages(source.engine, source.namespace, filling.progress.log)) {
+      await take(page);
+      const log = page.done ? page.facts.revision : (page.records.at(-1)?.revision ?? 0);
+      await filling.note({ log, stage: page.done ? "keys" : "log" });
+    }
+  }
+  if (filling.progress.stage === "keys") {
+    for await (const page of keyPages(source.engine, source.namespace, filling.progress.key)) {
+      await take(page);
+      await filling.note({ key: page.records.at(-1)?.key, stage: page.done ? "changes" : "keys" });
+    }
+  }
+}
+
+/** A copy of one moment, while others go on writing, with nothing but a hold put on the source meanwhile. */
+export async function snapshotNamespace(options: CopyOptions): Promise<NamespaceFacts> {
+  const { source, clock, onlyLooks } = options;
+  const hold = new Hold(source, clock, { onlyLooks });
+  try {
+    await hold.renew();
+    const filling = await beginCopy(options, hold);
+    await copyEverything(options, filling, hold);
+    return await catchUp(options, filling, hold);
+  } finally {
+    if (onlyLooks !== true && (await factsOf(source)).seal?.state === "copying") await source.engine.seal(source.namespace, undefined);
+  }
+}
+
+/** Brings the destination to one moment of the source and says which: afterwards it is what the source was at these facts. */
+export async function catchUp({ source, signal, onProgress }: CopyOptions, filling: Filling, hold?: Hold): Promise<NamespaceFacts> {
+  let records = 0;
+  let facts: NamespaceFacts | undefined;
+  for await (const page of changePages(source.engine, source.namespace, filling.progress.log)) {
+    signal?.throwIfAborted();
+    await hold?.renew();
+    await filling.engine.load(filling.namespace, page.records, page.done ? page.facts : undefined);
+    records += page.records.length;
+    facts = page.facts;
+    if (facts.compacted !== filling.progress.compacted)
+      throw new HoldfastError("unavailable", "The source forgot some of its history while it was being copied; nothing was changed there.", {
+        hint: "Run the same command again.",
+      });
+    onProgress?.({ stage: "catching up", records, lag: page.facts.revision - page.through });
+    await filling.note({ log: page.through });
+  }
+  await copyRequests(source, filling, signal);
+  return facts as NamespaceFacts;
+}
+
+/**
+ * Request keys of commits that are copied: one of a later commit would promise what is not there. From the last one's time on, again:
+ * others of the same millisecond may have come since.
+ */
+async function copyRequests(source: Side, filling: Filling, signal: AbortSignal | undefined): Promise<void> {
+  const { log } = filling.progress;
+  let ahead = Number.POSITIVE_INFINITY;
+  for await (const { records } of requestPages(source.engine, source.namespace, { keptUntilMs: filling.progress.requestsMs })) {
+    signal?.throwIfAborted();
+    const copied = records.filter(({ outcome }) => outcome.revision <= log);
+    if (copied.length > 0) await filling.engine.load(filling.namespace, copied);
+    ahead = Math.min(ahead, ...records.filter(({ outcome }) => outcome.revision > log).map(({ keptUntilMs }) => keptUntilMs));
+    const last = records.at(-1);
+    if (last !== undefined) await filling.note({ requestsMs: Math.min(ahead, last.keptUntilMs) });
+  }
+}

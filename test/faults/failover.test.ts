@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { runAndPrint } from "../support/campaign.ts";
+import { failOver } from "../support/engine-faults/fail-over.ts";
+import { withDeadline } from "../support/engine-faults/servers-under-test.ts";
+import { FaultProxy } from "../support/fault-proxy.ts";
+import { startPostgres, startReplica } from "../support/servers/postgres-server.ts";
+import type { RedisCluster } from "../support/servers/redis-cluster.ts";
+import { startRedisCluster } from "../support/servers/redis-cluster.ts";
+import { startSentinel } from "../support/servers/redis-sentinel.ts";
+import type { RedisServer } from "../support/servers/redis-server.ts";
+
+const deadlineMs = 2_000;
+/** From the moment at which another server has taken the place. */
+const serviceMsMax = 5_000;
+const namespaces = ["one", "two", "three", "four", "five"];
+/** For so long the primary answers alone: what it acknowledges then is lost with it, and nobody promised otherwise. */
+const aloneMs = 150;
+
+/** A replica that lost its primary asks for the rest a second later; by then the primary is dead. */
+const cutOff = (primary: RedisServer): Promise<unknown> => primary.command("CLIENT", "KILL", "TYPE", "replica");
+
+/** Of the primaries, the one with the most in it; and who follows it. */
+async function busiest({ nodes }: RedisCluster): Promise<{ readonly primary: RedisServer; readonly replica: RedisServer }> {
+  const half = nodes.length / 2;
+  const pairs = await Promise.all(
+    nodes.slice(0, half).map(async (primary, i) => ({ primary, replica: nodes[half + i] as RedisServer, keys: Number(await primary.command("DBSIZE")) })),
+  );
+  return pairs.reduce((most, pair) => (pair.keys > most.keys ? pair : most));
+}
+
+describe("a replica that takes its primary's place under load gives no revision, version or token again, and every call ends in time (G4, G5, G7, G10, G19)", () => {
+  test("in a cluster of six, on Redis", { timeout: 90_000 }, async () => {
+    await using cluster = await startRedisCluster(6);
+    const result = await runAndPrint("Redis Cluster, primary killed", () =>
+      failOver({
+        url: withDeadline(cluster.url, deadlineMs),
+        namespaces,
+        deadlineMs,
+        serviceMsMax,
+        async fail(load) {
+          const { primary, replica } = await busiest(cluster);
+          await cutOff(primary);
+          await load.work(aloneMs);
+          await primary.kill9();
+          await replica.waitUntil("take its primary's place", async () => String(await replica.command("ROLE")).startsWith("master"));
+        },
+      }),
+    );
+    expect(result.violations).toEqual([]);
+    // Without a loss nothing was shown.
+    expect(result.figures.commits_lost).toBeGreaterThan(0);
+    expect(result.figures.leaps).toBeGreaterThan(0);
+  });
+
+  test("chosen by a sentinel, on Redis", { timeout: 90_000 }, async () => {
+    await using group = await startSentinel();
+    const result = await runAndPrint("Redis Sentinel, primary killed", () =>
+      failOver({
+        url: withDeadline(group.url, deadlineMs),
+        deadlineMs,
+        serviceMsMax,
+        async fail(load) {
+          const primary = await group.primary();
+          await cutOff(primary);
+          await load.work(aloneMs);
+          await primary.kill9();
+          await group.failedOver(primary);
+        },
+      }),
+    );
+    expect(result.violations).toEqual([]);
+    expect(result.figures.commits_lost).toBeGreaterThan(0);
+  });
+
+  test("promoted by hand behind one address, on PostgreSQL", { timeout: 90_000 }, async () => {
+    await using primary = await startPostgres();
+    await using replication = await FaultProxy.open(primary.port);
+    await using replica = await startReplica({ superuserUrl: replication.urlFor(primary.superuserUrl) });
+    await using address = await FaultProxy.open(primary.port);
+    const result = await runAndPrint("PostgreSQL, replica promoted", () =>
+      failOver({
+        url: withDeadline(address.urlFor(primary.url), deadlineMs),
+        auditUrl: replica.url,
+        namespaces,
+        deadlineMs,
+        serviceMsMax,
+        async fail(load) {
+          await replication.set({ kind: "black-hole" });
+          await load.work(aloneMs);
+          await primary.kill9();
+          await replica.promote();
+          address.retarget(replica.port);
+        },
+      }),
+    );
+    expect(result.violations).toEqual([]);
+    expect(result.figures.commits_lost).toBeGreaterThan(0);
+    expect(result.figures.leaps).toBe(namespaces.length);
+  });
+});
+
+describe("a primary that waits for its replica before it answers (wait_replicas=1)", () => {
+  test("loses nothing acknowledged when the replica takes its place, on Redis", { timeout: 90_000 }, async () => {
+    await using group = await startSentinel();
+    const result = await runAndPrint("Redis Sentinel, wait_replicas=1", () =>
+      failOver({
+        url: withDeadline(`${group.url}?wait_replicas=1`, deadlineMs),
+        deadlineMs,
+        serviceMsMax,
+        async fail(load) {
+          const primary = await group.primary();
+          await cutOff(primary);
+          await load.work(aloneMs);
+          await primary.kill9();
+          await group.failedOver(primary);
+        },
+      }),
+    );
+    expect(result.violations).toEqual([]);
+    expect(result.figures.commits_lost).toBe(0);
+    expect(result.figures.unknown).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+import { faultsIn, runAndPrint } from "../support/campaign.ts";
+import { killAndAudit } from "../support/engine-faults/kill-engine.ts";
+import { serversUnderTest, withDeadline } from "../support/engine-faults/servers-under-test.ts";
+
+const deadlineMs = 2_000;
+
+describe("the engine's server killed under load (G1, G3, G4, G5, G9, G10, G19)", () => {
+  test.each(serversUnderTest)("50 times and restarted: nothing acknowledged is lost, and it serves again within 5 s, on $name", { timeout: 150_000 }, async ({ name, start }) => {
+    await using server = await start();
+    const result = await runAndPrint(`${name}, kill -9`, () => killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills: 20 }));
+    expect(result.violations).toEqual([]);
+    // A campaign in which nothing was written, or nothing was cut, proves nothing.
+    expect(result.figures.commits_acknowledged).toBeGreaterThan(1_000);
+    expect(result.figures.unknown).toBeGreaterThan(10);
+    expect(result.figures.requests_resolved).toBeGreaterThan(0);
+  });
+
+  test.each(serversUnderTest)("shows an engine that answers before it commits, on $name", { timeout: 60_000 }, async ({ start }) => {
+    await using server = await start();
+    const found = faultsIn(await killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills: 4, fault: "answerBeforeCommit" }));
+    // What was lost is either missing at the end of the log or followed by another commit in its place.
+    expect(found.filter((fault) => fault === "acknowledged_commit_missing" || fault === "acknowledged_commit_differs")).not.toEqual([]);
+  });
+});

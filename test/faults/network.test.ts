@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import type { CampaignResult } from "../../src/verify/campaign.ts";
+import { faultsIn, runAndPrint } from "../support/campaign.ts";
+import { breakNetwork, cutAnswers, episodes } from "../support/engine-faults/break-network.ts";
+import type { LoadOptions } from "../support/engine-faults/engine-load.ts";
+import { EngineLoad } from "../support/engine-faults/engine-load.ts";
+import type { ServerUnderTest } from "../support/engine-faults/servers-under-test.ts";
+import { serversUnderTest, withDeadline } from "../support/engine-faults/servers-under-test.ts";
+import { FaultProxy } from "../support/fault-proxy.ts";
+
+const deadlineMs = 1_000;
+const serviceMsMax = 5_000;
+
+/** Clients behind a network that `breaks`, and the audit by one that is not. */
+async function behindProxy(
+  { start }: ServerUnderTest,
+  breaks: (load: EngineLoad, proxy: FaultProxy) => Promise<void>,
+  options: Pick<LoadOptions, "fault"> = {},
+): Promise<CampaignResult> {
+  await using server = await start();
+  await using proxy = await FaultProxy.open(server.port);
+  const load = await EngineLoad.start({ url: withDeadline(proxy.urlFor(server.url), deadlineMs), auditUrl: server.url, deadlineMs, ...options });
+  await breaks(load, proxy);
+  await load.stop();
+  const { figures, violations } = await load.audit();
+  return { figures: { answers_cut: proxy.counters.cuts, resets: proxy.counters.resets, ...figures }, violations };
+}
+
+describe("the network between a client and its engine's server (G3, G4, G9, G10, G19)", () => {
+  test.each(serversUnderTest)("may lose, refuse, reset and delay: every call ends in time and nothing is lost or done twice, on $name", { timeout: 90_000 }, async (server) => {
+    const result = await runAndPrint(`${server.name}, network`, () => behindProxy(server, (load, proxy) => breakNetwork(load, proxy, episodes(deadlineMs), serviceMsMax)));
+    expect(result.violations).toEqual([]);
+    expect(result.figures.failed).toBeGreaterThan(10);
+    expect(result.figures.unknown).toBeGreaterThan(2);
+  });
+
+  test.each(serversUnderTest)("may cut answers: what became of a request is found out under its key, on $name", { timeout: 90_000 }, async (server) => {
+    const result = await runAndPrint(`${server.name}, cut answers`, () =>
+      behindProxy(server, (load, proxy) => cutAnswers(load, proxy, { cuts: 30, connections: 3, serviceMsMax })),
+    );
+    expect(result.violations).toEqual([]);
+    expect(result.figures.unknown).toBeGreaterThan(30);
+    expect(result.figures.requests_resolved).toBeGreaterThan(5);
+  });
+
+  test.each(serversUnderTest)("shows an engine that sends a commit again whose answer was cut, on $name", { timeout: 60_000 }, async (server) => {
+    const found = faultsIn(await behindProxy(server, (load, proxy) => cutAnswers(load, proxy, { cuts: 8, connections: 3, serviceMsMax }), { fault: "resentCommits" }));
+    expect(found).toContain("unsent_commit_found");
+  });
+});

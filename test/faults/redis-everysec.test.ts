@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { openEngine } from "../../src/engines/open-store.ts";
+import { printFigures } from "../support/campaign.ts";
+import { EngineLoad } from "../support/engine-faults/engine-load.ts";
+import { withDeadline } from "../support/engine-faults/servers-under-test.ts";
+import { slowDisk } from "../support/engine-faults/slow-disk.ts";
+import { startRedis } from "../support/servers/redis-server.ts";
+
+const deadlineMs = 2_000;
+const syncMs = 800;
+const triesMax = 4;
+
+test("a Redis that syncs every second loses acknowledged writes when killed: health says so before, the audit finds it, and nothing lost is given again", {
+  timeout: 90_000,
+}, async () => {
+  let lost = 0;
+  for (let attempt = 0; attempt < triesMax && lost === 0; attempt += 1) {
+    await using redis = await startRedis({ appendfsync: "everysec" });
+    const url = `${redis.url}?allow_loss=1`;
+    await using engine = await openEngine(url);
+    const { durability, warnings } = await engine.health("load");
+    expect(durability).toContain("second");
+    expect(warnings.map(({ about }) => about)).toContain("durability");
+    const startedMs = performance.now();
+    const load = await EngineLoad.start({ url: withDeadline(url, deadlineMs), deadlineMs, seed: attempt });
+    await slowDisk(redis.pid, syncMs);
+    await load.work(1_300 + 100 * attempt);
+    await redis.kill9();
+    await redis.restart();
+    await load.serviceWithin(5_000);
+    await load.stop();
+    const counted = await load.audit({ loss: "counted" });
+    printFigures("Redis everysec, kill -9", counted, startedMs);
+    expect(counted.violations).toEqual([]);
+    lost = counted.figures.commits_lost ?? 0;
+    if (lost > 0) expect((await load.audit({ loss: "forbidden" })).violations.map(({ fault }) => fault)).toContain("acknowledged_commit_missing");
+  }
+  expect(lost).toBeGreaterThan(0);
+});
+
+test("clients that remember nothing do not get a lost revision or token either, not even when the first commits after the loss are lost too, on Redis", {
+  timeout: 90_000,
+}, async () => {
+  await using redis = await startRedis({ appendfsync: "everysec" });
+  const startedMs = performance.now();
+  const url = withDeadline(`${redis.url}?allow_loss=1`, deadlineMs);
+  const load = await EngineLoad.start({ url, deadlineMs });
+  await slowDisk(redis.pid, syncMs);
+  for (let loss = 0; loss < 3; loss += 1) {
+    await load.work(1_300);
+    await redis.kill9();
+    await load.kill();
+    await redis.restart();
+    await slowDisk(redis.pid, syncMs);
+    await load.join(2);
+  }
+  await load.stop();
+  const result = await load.audit({ loss: "counted" });
+  printFigures("Redis everysec, clients and server killed", result, startedMs);
+  expect(result.violations).toEqual([]);
+  expect(result.figures.commits_lost).toBeGreaterThan(0);
+});

@@ -1,0 +1,28 @@
+import type { Violation } from "../../../src/verify/checkers/violation.ts";
+import { Violations } from "../../../src/verify/checkers/violation.ts";
+import type { Call } from "./recorded-calls.ts";
+
+export interface CallRules {
+  /** What the store's URL says one call may take. */
+  readonly deadlineMs: number;
+  /** What a busy machine may add, between the moment a call is over and the moment its caller runs again. */
+  readonly slackMs: number;
+}
+
+/** A commit that comes while a batch is on its way waits for that one's end first. */
+const limitOf = ({ kind }: Call, { deadlineMs, slackMs }: CallRules): number => (kind === "commit" ? 2 * deadlineMs : deadlineMs) + slackMs;
+
+/** G19. However the engine fails, every call comes back within its time: answered, as a failure that changed nothing, or, for a write, as one whose outcome is unknown. */
+export function checkCalls(calls: readonly Call[], rules: CallRules): readonly Violation[] {
+  const violations = new Violations("G19");
+  for (const call of calls) {
+    const { client, kind, ended, tookMs } = call;
+    if (ended === undefined || tookMs === undefined) violations.add("call_never_ended", `A ${kind} of ${client} has not come back.`);
+    else if (tookMs > limitOf(call, rules)) violations.add("call_too_late", `A ${kind} of ${client} took ${tookMs} ms to end (${ended}); its deadline is ${rules.deadlineMs} ms.`);
+    else if (ended === "outcome_unknown" && kind !== "commit") violations.add("read_unknown", `A ${kind} of ${client} ended as outcome_unknown, and it changes nothing.`);
+    else if (!expected.includes(ended)) violations.add("unexpected_failure", `A ${kind} of ${client} ended as ${ended}.`);
+  }
+  return violations.list();
+}
+
+const expected: readonly string[] = ["answered", "unavailable", "outcome_unknown"];

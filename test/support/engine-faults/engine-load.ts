@@ -1,0 +1,151 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openEngine } from "../../../src/engines/open-store.ts";
+import type { CampaignResult } from "../../../src/verify/campaign.ts";
+import { pause, whileAlive } from "../../../src/verify/campaign.ts";
+import type { Violation } from "../../../src/verify/checkers/violation.ts";
+import { Violations } from "../../../src/verify/checkers/violation.ts";
+import type { Random } from "../../../src/verify/random.ts";
+import { between, seededRandom } from "../../../src/verify/random.ts";
+import type { Message } from "../../../src/verify/worker-process.ts";
+import { startWorkers, WorkerProcess } from "../../../src/verify/worker-process.ts";
+import type { Fault } from "../faulty-engine.ts";
+import { workersDir } from "../worker-build.ts";
+import type { AuditRules } from "./audit-load.ts";
+import { auditLoad } from "./audit-load.ts";
+import { LoadJournal } from "./load-journal.ts";
+
+export interface LoadOptions {
+  /** The store as the clients reach it, perhaps through something that breaks. */
+  readonly url: string;
+  /** The store as the auditor reaches it. */
+  readonly auditUrl?: string;
+  readonly namespaces?: readonly string[];
+  readonly processes?: number;
+  /** The clients' engine has this fault. */
+  readonly fault?: Fault;
+  readonly seed?: number;
+  /** What the URL says one call may take. */
+  readonly deadlineMs: number;
+}
+
+const firstServiceMsMax = 10_000;
+const catchUpMsMax = 10_000;
+const endMsMax = 5_000;
+const slackMs = 1_000;
+
+/** Clients in processes of their own, at work on one engine until they are told to stop, and the journal of what they were told. */
+export class EngineLoad {
+  readonly random: Random;
+  readonly journals: ReadonlyMap<string, LoadJournal>;
+  readonly #options: LoadOptions;
+  readonly #service = new Violations("G19");
+  #clients: readonly WorkerProcess[] = [];
+  #started = 0;
+  #quiet = 0;
+  #longestToServiceMs = 0;
+  /** When each client was last told, in each namespace, that a commit had succeeded. */
+  readonly #served = new Map<string, number>();
+
+  private constructor(options: LoadOptions) {
+    this.#options = options;
+    this.journals = new Map((options.namespaces ?? ["load"]).map((namespace) => [namespace, new LoadJournal()]));
+    this.random = seededRandom(options.seed ?? 20_261_115);
+  }
+
+  /** Resolves when every client has had a commit answered in every namespace. */
+  static async start(options: LoadOptions): Promise<EngineLoad> {
+    const load = new EngineLoad(options);
+    onTestFinished(() => load.kill());
+    await load.join(options.processes ?? 2);
+    return load;
+  }
+
+  /** Starts more clients. */
+  async join(processes: number): Promise<void> {
+    const joined = await startWorkers(processes, () => this.#startClient());
+    this.#clients = [...this.#clients, ...joined];
+    await this.serviceWithin(firstServiceMsMax);
+  }
+
+  /** Kills all clients; others may join. */
+  async kill(): Promise<void> {
+    const left = this.#clients;
+    this.#clients = [];
+    for (const journal of this.journals.values()) for (const { name } of left) journal.killed.add(name);
+    for (const client of left) client.kill();
+    await Promise.allSettled(left.map((client) => client.ended));
+  }
+
+  /** Lets the clients work. */
+  work(ms: number): Promise<void> {
+    return whileAlive(this.#clients, pause(ms));
+  }
+
+  /** Waits until every client has had a commit answered in every namespace since now. More than the limit is held against the engine. */
+  async serviceWithin(limitMs: number): Promise<void> {
+    const fromMs = performance.now();
+    const wanted = [...this.journals.keys()].flatMap((namespace) => this.#clients.map(({ name }) => `${name} ${namespace}`));
+    const missing = (): readonly string[] => wanted.filter((place) => (this.#served.get(place) ?? 0) < fromMs);
+    await this.#until(() => missing().length === 0, limitMs, 2);
+    const late = missing();
+    if (late.length > 0) this.#service.add("no_service", `${late.join(", ")}: no commit succeeded within ${limitMs} ms.`);
+    this.#longestToServiceMs = Math.max(this.#longestToServiceMs, Math.round(performance.now() - fromMs));
+  }
+
+  /** Ends the writing, waits for the watchers to see the last of it, and ends the clients. */
+  async stop(): Promise<void> {
+    const { deadlineMs, auditUrl, url } = this.#options;
+    // Every call that is on its way may take its time; so may asking again what became of it.
+    const patienceMs = 4 * deadlineMs + slackMs;
+    for (const client of this.#clients) client.send({ stop: "writing", patienceMs });
+    await this.#until(() => this.#quiet >= this.#clients.length, patienceMs + 2_000, 5);
+    await using auditor = await openEngine(auditUrl ?? url);
+    for (const [namespace, journal] of this.journals) {
+      const { facts } = await auditor.dump(namespace, { part: "log", after: Number.MAX_SAFE_INTEGER });
+      await this.#until(() => this.#clients.every(({ name }) => journal.watchedBy(name) >= facts.revision), catchUpMsMax, 10);
+    }
+    for (const client of this.#clients) client.send({ stop: "watching" });
+    await Promise.race([Promise.allSettled(this.#clients.map((client) => client.finish())), pause(endMsMax)]);
+  }
+
+  /** What the clients were told, against what the store has. Figures of several namespaces are added up, but for the longest of something. */
+  async audit({ loss = "forbidden" }: Partial<Pick<AuditRules, "loss">> = {}): Promise<CampaignResult> {
+    const { deadlineMs, auditUrl, url } = this.#options;
+    await using auditor = await openEngine(auditUrl ?? url);
+    const figures: Record<string, number> = {};
+    const violations: Violation[] = [];
+    for (const [namespace, journal] of this.journals) {
+      const result = await auditLoad(auditor, namespace, journal, { loss, calls: { deadlineMs, slackMs } });
+      violations.push(...result.violations);
+      for (const [name, value] of Object.entries(result.figures)) figures[name] = name.startsWith("longest") ? Math.max(figures[name] ?? 0, value) : (figures[name] ?? 0) + value;
+    }
+    return { figures: { ...figures, longest_to_service_ms: this.#longestToServiceMs }, violations: [...violations, ...this.#service.list()] };
+  }
+
+  #startClient(): WorkerProcess {
+    this.#started += 1;
+    const { url, fault } = this.#options;
+    const command = { file: process.execPath, args: [join(workersDir, "engine-load.mjs"), ...(fault === undefined ? [] : [fault])] };
+    const namespaces = [...this.journals.keys()];
+    const name = `client-${this.#started}`;
+    const job = { job: "load", name, store: url, namespace: namespaces[0] as string, namespaces, seed: between(this.random, 0, 2 ** 32 - 1) };
+    return new WorkerProcess(command, job, (message) => this.#hear(name, message));
+  }
+
+  #hear(client: string, { namespace, ...message }: Message): void {
+    if (message.quiet === true) {
+      this.#quiet += 1;
+      return;
+    }
+    const journal = this.journals.get(namespace as string);
+    if (journal === undefined) throw new Error(`${client} spoke of the namespace ${namespace}, which is not its own.`);
+    journal.hear(client, message);
+    if (message.answered !== undefined && message.revision !== undefined) this.#served.set(`${client} ${namespace}`, performance.now());
+  }
+
+  /** A client that fails by itself ends the wait, and the campaign, with its own words. */
+  async #until(holds: () => boolean, limitMs: number, everyMs: number): Promise<void> {
+    for (const until = performance.now() + limitMs; !holds() && performance.now() < until; ) await whileAlive(this.#clients, pause(everyMs));
+  }
+}

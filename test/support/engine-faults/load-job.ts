@@ -1,0 +1,205 @@
+import { stateKeys } from "../../../src/domain/keyspace.ts";
+import { acquireLease, releaseLease } from "../../../src/domain/leases/leases.ts";
+import { commitState, deleteState, readState, setState } from "../../../src/domain/state/state.ts";
+import type { Clock } from "../../../src/kernel/clock.ts";
+import { isHoldfastError } from "../../../src/kernel/errors.ts";
+import type { Json } from "../../../src/kernel/json.ts";
+import { fingerprint } from "../../../src/kernel/json.ts";
+import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
+import { everything, keyRange } from "../../../src/store/ranges.ts";
+import type { Engine, Revision, Store } from "../../../src/store/store.ts";
+import type { Scope } from "../../../src/store/transact.ts";
+import type { JobContext, RunJob } from "../../../src/verify/job.ts";
+import type { Random } from "../../../src/verify/random.ts";
+import { between } from "../../../src/verify/random.ts";
+import { recordedStore } from "../../../src/verify/recorded-store.ts";
+import type { Message } from "../../../src/verify/worker-process.ts";
+import { CallRecorder } from "./recorded-calls.ts";
+
+export const counters = ["counter/1", "counter/2"] as const;
+export const groupMembers = ["group/a", "group/b", "group/c", "group/d"] as const;
+const sharedKeys = 12;
+const leaseMs = 60;
+/** Between two calls of one lane that were answered, and after one that the engine could not answer. */
+const breathMs = { min: 1, max: 6 } as const;
+const afterFailureMs = { min: 5, max: 25 } as const;
+
+/** One namespace as a worker uses it. `say` names the namespace in everything. */
+interface Place {
+  readonly engine: Engine;
+  readonly namespace: string;
+  /** Not recorded: for watching. */
+  readonly bare: Store;
+  readonly scope: Scope;
+  readonly calls: CallRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly say: (message: Message) => void;
+  readonly unique: () => string;
+}
+
+/**
+ * Works in every namespace of the job, through every failure of the engine, until it is told to stop: plain writes, increments by compare-and-set under request keys,
+ * commits of several keys, leases, reads, and a watcher that resumes. The first command ends the writing, the second one the watching.
+ */
+export const loadJob =
+  (engine: () => Engine): RunJob =>
+  async ({ job, clock, random, say, commands }: JobContext) => {
+    const writing = new AbortController();
+    const watching = new AbortController();
+    const quiet = new AbortController();
+    const ended = new AbortController();
+    const places = (job.namespaces as readonly string[]).map((namespace) => openPlace({ engine: engine(), namespace, name: job.name, clock, random, say }));
+    const lanes = places.flatMap((place) => writers.map((lane) => repeat(place, lane, writing.signal)));
+    const watchers = places.map((place) => watch(place, watching.signal));
+    for await (const command of commands) {
+      if (writing.signal.aborted) break;
+      writing.abort();
+      // A call that never ends must not keep its worker from saying so: what did not come back is what the parent has not heard the end of.
+      await Promise.race([Promise.all(lanes), clock.sleep(Number(command.patienceMs), quiet.signal)]);
+      quiet.abort();
+      say({ quiet: true });
+    }
+    watching.abort();
+    await Promise.race([Promise.all(watchers), clock.sleep(1_000, ended.signal)]);
+    ended.abort();
+  };
+
+function openPlace({ engine, namespace, name, clock, random, say }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {
+  const bare = openNamespaceStore(engine, namespace, clock);
+  const here = (message: Message): void => say({ ...message, namespace });
+  const calls = new CallRecorder(here);
+  let made = 0;
+  return {
+    engine,
+    namespace,
+    bare,
+    calls,
+    clock,
+    random,
+    say: here,
+    scope: { store: calls.store(recordedStore(bare, here)), clock, writer: name },
+    unique: () => {
+      made += 1;
+      return `${name}-${made}`;
+    },
+  };
+}
+
+type Lane = (place: Place) => Promise<void>;
+
+/** Values of uneven size: most are small, some need several pages. */
+const payload = ({ unique, random }: Place): string => `${unique()} ${"x".repeat(random() < 0.05 ? between(random, 2_000, 9_000) : between(random, 0, 60))}`;
+
+const plainWrite: Lane = async (place) => {
+  const { scope, random } = place;
+  const key = `shared/${between(random, 1, sharedKeys)}`;
+  if (random() < 0.1) await deleteState(scope, { key });
+  else await setState(scope, { key, value: payload(place), ttlMs: random() < 0.1 ? between(random, 20, 200) : undefined });
+};
+
+const group: Lane = async (place) => {
+  const value = payload(place);
+  await commitState(place.scope, { writes: groupMembers.map((key) => ({ op: "set", key, value })), expected: [], guards: [] });
+};
+
+const lease: Lane = async ({ scope, random, say, unique }) => {
+  const held = { resource: `lease-${between(random, 1, 2)}`, holder: unique() };
+  const taken = await acquireLease(scope, { ...held, ttlMs: leaseMs });
+  if (!taken.ok) return;
+  say({ token: taken.token, resource: held.resource });
+  if (random() < 0.8) await releaseLease(scope, { ...held, token: taken.token });
+};
+
+/** Looks at the group, which must be whole, and now and then at what else can be asked. */
+const look: Lane = async ({ scope, random, say, calls, engine, namespace }) => {
+  const { entries, revision } = await scope.store.read(groupMembers.map((key) => keyRange(stateKeys.key(key))));
+  say({ seen: revision, values: Object.fromEntries(entries.map((entry) => [stateKeys.nameOf(entry.key), entry.value])) });
+  const chance = random();
+  if (chance < 0.1) await scope.store.count(everything);
+  else if (chance < 0.2) await scope.store.log({ ranges: [everything], after: Math.max(0, revision - 5), values: false, lenient: true });
+  else if (chance < 0.25) await calls.health(engine, namespace);
+};
+
+/** Whatever it was told, the truth is found out by asking again under the same request key, and then once more now and then. */
+const increment: Lane = async (place) => {
+  const { scope, random, say, unique } = place;
+  const key = counters[between(random, 0, counters.length - 1)] as string;
+  const before = await readState(scope, key);
+  const by = unique();
+  const count = Number((before?.value as { count?: number } | undefined)?.count ?? 0) + 1;
+  const request = { key: by, fingerprint: fingerprint(by) };
+  const ask = (): Promise<Json> => setState({ ...scope, request }, { key, value: { by, count }, expectedVersion: before?.version ?? 0 }) as Promise<Json>;
+  say({ request: by, key, count });
+  try {
+    say({ request: by, answer: await ask() });
+  } catch (error) {
+    // Any other failure says that nothing was changed, and the audit holds it to that.
+    if (!isHoldfastError(error, "outcome_unknown")) throw error;
+    say({ request: by, unknown: true });
+    say({ request: by, answer: await untilAnswered(place, ask), resolved: true });
+  }
+  if (random() < 0.1) say({ request: by, answer: await untilAnswered(place, ask), again: true });
+};
+
+const writers: readonly Lane[] = [plainWrite, plainWrite, group, lease, look, increment, increment];
+
+async function untilAnswered<T>({ clock, random }: Place, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isEngineFailure(error)) throw error;
+      await clock.sleep(between(random, afterFailureMs.min, afterFailureMs.max));
+    }
+  }
+}
+
+async function repeat(place: Place, lane: Lane, stop: AbortSignal): Promise<void> {
+  const { clock, random } = place;
+  while (!stop.aborted) {
+    const wait = await lane(place).then(
+      () => breathMs,
+      (error: unknown) => {
+        // Every other code is recorded with its call and judged there; going on shows whether it stays.
+        if (!isHoldfastError(error)) throw error;
+        return afterFailureMs;
+      },
+    );
+    await clock.sleep(between(random, wait.min, wait.max));
+  }
+}
+
+/** Says every change; when the engine fails, begins another life after the last revision it has seen; when that is gone, from the present. */
+async function watch({ bare, clock, random, say }: Place, stop: AbortSignal): Promise<void> {
+  let after: Revision = 0;
+  while (!stop.aborted) {
+    say({ life: after });
+    try {
+      for await (const change of bare.watch(everything, after, stop)) {
+        after = change.revision;
+        say({ change: change as unknown as Json });
+      }
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error;
+      say({ lifeEnded: error.code });
+      if (error.code === "compacted") after = await presentRevision(bare, clock, after);
+      else await clock.sleep(between(random, afterFailureMs.min, afterFailureMs.max));
+    }
+  }
+}
+
+/** What a watcher does that is told that its past is gone: reads the state and goes on from there. */
+async function presentRevision(store: Store, clock: Clock, instead: Revision): Promise<Revision> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    try {
+      return (await store.read(everything, { limit: 1 })).revision;
+    } catch (error) {
+      if (!isEngineFailure(error)) throw error;
+      await clock.sleep(20);
+    }
+  }
+  return instead;
+}
+
+const isEngineFailure = (error: unknown): boolean => isHoldfastError(error, "unavailable") || isHoldfastError(error, "outcome_unknown");

@@ -1,0 +1,57 @@
+import type { ErrorCode } from "../../../src/kernel/errors.ts";
+import { isHoldfastError } from "../../../src/kernel/errors.ts";
+import type { Engine, Store } from "../../../src/store/store.ts";
+import type { Message } from "../../../src/verify/worker-process.ts";
+
+/** The calls that are held to their deadline. */
+export type CallKind = "commit" | "read" | "readRequest" | "log" | "count" | "health";
+
+/** One call as its caller saw it. `ended` and `tookMs` are missing while it has not come back. */
+export interface Call {
+  readonly client: string;
+  readonly kind: CallKind;
+  readonly tookMs?: number;
+  readonly ended?: "answered" | ErrorCode | "defect";
+}
+
+/** Tells the parent when a call begins and how it ends, so that one that never ends is known too. */
+export class CallRecorder {
+  readonly #say: (message: Message) => void;
+  #count = 0;
+
+  constructor(say: (message: Message) => void) {
+    this.#say = say;
+  }
+
+  async record<T>(kind: CallKind, call: () => Promise<T>): Promise<T> {
+    this.#count += 1;
+    const id = this.#count;
+    const fromMs = performance.now();
+    const end = (ended: NonNullable<Call["ended"]>): void => this.#say({ call: id, ended, tookMs: Math.round(performance.now() - fromMs) });
+    this.#say({ call: id, kind });
+    try {
+      const answer = await call();
+      end("answered");
+      return answer;
+    } catch (error) {
+      end(isHoldfastError(error) ? error.code : "defect");
+      throw error;
+    }
+  }
+
+  /** The same store, every call of it recorded. (A watch is judged by what it brings.) */
+  store(store: Store): Store {
+    return {
+      ...store,
+      read: (ranges, options) => this.record("read", () => store.read(ranges, options)),
+      commit: (commit) => this.record("commit", () => store.commit(commit)),
+      readRequest: (key) => this.record("readRequest", () => store.readRequest(key)),
+      log: (query) => this.record("log", () => store.log(query)),
+      count: (range) => this.record("count", () => store.count(range)),
+    };
+  }
+
+  health(engine: Engine, namespace: string): Promise<unknown> {
+    return this.record("health", () => engine.health(namespace));
+  }
+}

@@ -1,0 +1,20 @@
+import { openEngine } from "../../src/engines/open-store.ts";
+import type { Engine } from "../../src/store/store.ts";
+import { runVerifyWorker } from "../../src/verify/worker.ts";
+import { loadJob } from "../support/engine-faults/load-job.ts";
+import type { Fault } from "../support/faulty-engine.ts";
+import { faults } from "../support/faulty-engine.ts";
+
+/** A client that works through every failure of its engine; with an argument, one whose engine has that fault. */
+const fault = process.argv[2] as Fault | undefined;
+let opened: Engine | undefined;
+const load = loadJob(() => opened as Engine);
+await runVerifyWorker(
+  process.stdin,
+  async (url) => {
+    const engine = await openEngine(url);
+    opened = fault === undefined ? engine : faults[fault](engine);
+    return opened;
+  },
+  { load },
+);
