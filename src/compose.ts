@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Config } from "./config.ts";
 import { systemUser } from "./config.ts";
@@ -69,6 +71,25 @@ export async function openStore(config: Config, { stays, log = openLog(config.lo
     };
   } catch (error) {
     await engine[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** A store for the time of one command, in a folder of its own that only this user can open. */
+export async function openScratch(): Promise<{ readonly engine: Engine } & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-scratch-"));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    const engine = await openEngine(`sqlite:${join(folder, "scratch.db")}`);
+    return {
+      engine,
+      async [Symbol.asyncDispose]() {
+        await engine[Symbol.asyncDispose]();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
     throw error;
   }
 }

@@ -98,6 +98,7 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     stdout: process.stdout,
     stderr: process.stderr,
     open: openForCommand,
+    openScratch: async () => (await import("./compose.ts")).openScratch(),
     verify,
     planClientChange,
     defaultAgent,

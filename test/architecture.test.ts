@@ -21,6 +21,7 @@ const laws: Laws = {
     "engines/memory": may([...waist, "search"]),
     "engines/sqlite": may([...waist, "search"], ["@photostructure/sqlite"]),
     "engines/postgres": may(waist, ["pg"]),
+    "engines/redis": may(waist, ["ioredis"]),
     domain: may([...waist, "search"]),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
@@ -48,6 +49,8 @@ const laws: Laws = {
     transfer: may([...waist, "domain", "domain/*", "transfer/*"]),
     // Whole stores, through the engines' port alone.
     "transfer/stores": may(waist),
+    // What is findable is the domain's to say: a past that is brought back needs it anew.
+    "transfer/files": may([...waist, "domain", "domain/*", "transfer/stores"]),
     "transfer/originals": may([...waist, "domain/*", "engines/sqlite"], ["yaml"]),
     "transfer/mirror": may([...waist, "domain", "domain/*"], ["yaml"]),
     // The model of every checker is the memory engine; the campaigns open a store by its URL.

@@ -19,6 +19,12 @@ const openPostgres: Opener = async (url, { log }) => {
   return openPostgresEngine({ url, log });
 };
 
+/** One server, a group behind sentinels or a cluster, each with or without TLS; its clock is the server's. */
+const openRedis: Opener = async (url, { log }) => {
+  const { openRedisEngine } = await import("./redis/redis-engine.ts");
+  return openRedisEngine({ url, log });
+};
+
 /** Every kind of store by the scheme of its URL. An engine and its driver are loaded only when used. */
 const openers: Readonly<Record<string, Opener>> = {
   sqlite: async (url, { clock, log, sqliteDriver }) => {
@@ -29,6 +35,12 @@ const openers: Readonly<Record<string, Opener>> = {
   },
   postgres: openPostgres,
   postgresql: openPostgres,
+  redis: openRedis,
+  rediss: openRedis,
+  "redis+sentinel": openRedis,
+  "rediss+sentinel": openRedis,
+  "redis+cluster": openRedis,
+  "rediss+cluster": openRedis,
   memory: async (_url, { clock }) => {
     const { MemoryEngine } = await import("./memory/memory-engine.ts");
     return new MemoryEngine(clock);
@@ -36,7 +48,7 @@ const openers: Readonly<Record<string, Opener>> = {
 };
 
 export async function openEngine(url: string, { clock = systemClock, log = silentLog, sqliteDriver = "auto" }: OpenEngineOptions = {}): Promise<Engine> {
-  const scheme = /^([a-z]+):/.exec(url)?.[1] ?? "";
+  const scheme = /^([a-z]+(?:\+[a-z]+)?):/.exec(url)?.[1] ?? "";
   const open = Object.hasOwn(openers, scheme) ? openers[scheme] : undefined;
   if (open === undefined)
     throw invalidInput(

@@ -16,8 +16,15 @@ const namespaces = ["one", "two", "three", "four", "five"];
 /** For so long the primary answers alone: what it acknowledges then is lost with it, and nobody promised otherwise. */
 const aloneMs = 150;
 
-/** A replica that lost its primary asks for the rest a second later; by then the primary is dead. */
-const cutOff = (primary: RedisServer): Promise<unknown> => primary.command("CLIENT", "KILL", "TYPE", "replica");
+/** Replicas sign in under a name of their own, which can be taken from them. */
+const replicaUser = ["--user", "replica", "on", ">link", "+psync", "+replconf", "+ping", "--masteruser", "replica", "--masterauth", "link"];
+
+async function cutOff(primary: RedisServer): Promise<void> {
+  await primary.command("ACL", "SETUSER", "replica", "off");
+  await primary.command("CLIENT", "KILL", "TYPE", "replica");
+}
+
+const isPrimary = async (server: RedisServer): Promise<boolean> => String(await server.command("ROLE")).startsWith("master");
 
 /** Of the primaries, the one with the most in it; and who follows it. */
 async function busiest({ nodes }: RedisCluster): Promise<{ readonly primary: RedisServer; readonly replica: RedisServer }> {
@@ -30,7 +37,7 @@ async function busiest({ nodes }: RedisCluster): Promise<{ readonly primary: Red
 
 describe("a replica that takes its primary's place under load gives no revision, version or token again, and every call ends in time (G4, G5, G7, G10, G19)", () => {
   test("in a cluster of six, on Redis", { timeout: 90_000 }, async () => {
-    await using cluster = await startRedisCluster(6);
+    await using cluster = await startRedisCluster(6, { args: replicaUser });
     const result = await runAndPrint("Redis Cluster, primary killed", () =>
       failOver({
         url: withDeadline(cluster.url, deadlineMs),
@@ -42,7 +49,7 @@ describe("a replica that takes its primary's place under load gives no revision,
           await cutOff(primary);
           await load.work(aloneMs);
           await primary.kill9();
-          await replica.waitUntil("take its primary's place", async () => String(await replica.command("ROLE")).startsWith("master"));
+          await replica.waitUntil("take its primary's place", () => isPrimary(replica));
         },
       }),
     );
@@ -53,7 +60,7 @@ describe("a replica that takes its primary's place under load gives no revision,
   });
 
   test("chosen by a sentinel, on Redis", { timeout: 90_000 }, async () => {
-    await using group = await startSentinel();
+    await using group = await startSentinel({ args: replicaUser });
     const result = await runAndPrint("Redis Sentinel, primary killed", () =>
       failOver({
         url: withDeadline(group.url, deadlineMs),
@@ -100,19 +107,22 @@ describe("a replica that takes its primary's place under load gives no revision,
 });
 
 describe("a primary that waits for its replica before it answers (wait_replicas=1)", () => {
-  test("loses nothing acknowledged when the replica takes its place, on Redis", { timeout: 90_000 }, async () => {
-    await using group = await startSentinel();
-    const result = await runAndPrint("Redis Sentinel, wait_replicas=1", () =>
+  test("loses nothing acknowledged when the replica takes its place, and serves again when it has one itself, on Redis", { timeout: 90_000 }, async () => {
+    await using cluster = await startRedisCluster(6, { args: replicaUser });
+    const result = await runAndPrint("Redis Cluster, primary killed, wait_replicas=1", () =>
       failOver({
-        url: withDeadline(`${group.url}?wait_replicas=1`, deadlineMs),
+        url: withDeadline(`${cluster.url}?wait_replicas=1`, deadlineMs),
+        namespaces,
         deadlineMs,
         serviceMsMax,
         async fail(load) {
-          const primary = await group.primary();
+          const { primary, replica } = await busiest(cluster);
           await cutOff(primary);
           await load.work(aloneMs);
           await primary.kill9();
-          await group.failedOver(primary);
+          await replica.waitUntil("take its primary's place", () => isPrimary(replica));
+          await primary.restart();
+          await replica.waitUntil("be followed", async () => String(await replica.command("INFO", "replication")).includes("state=online"));
         },
       }),
     );

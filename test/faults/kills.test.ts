@@ -5,21 +5,23 @@ import { serversUnderTest, withDeadline } from "../support/engine-faults/servers
 
 const deadlineMs = 2_000;
 
-describe("the engine's server killed under load (G1, G3, G4, G5, G9, G10, G19)", () => {
-  test.each(serversUnderTest)("50 times and restarted: nothing acknowledged is lost, and it serves again within 5 s, on $name", { timeout: 150_000 }, async ({ name, start }) => {
-    await using server = await start();
-    const result = await runAndPrint(`${name}, kill -9`, () => killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills: 20 }));
-    expect(result.violations).toEqual([]);
-    // A campaign in which nothing was written, or nothing was cut, proves nothing.
-    expect(result.figures.commits_acknowledged).toBeGreaterThan(1_000);
-    expect(result.figures.unknown).toBeGreaterThan(10);
-    expect(result.figures.requests_resolved).toBeGreaterThan(0);
-  });
+for (const { name, start } of serversUnderTest) {
+  describe(`the engine's server killed under load (G1, G3, G4, G5, G9, G10, G19) on ${name}`, () => {
+    test("50 times and restarted loses nothing acknowledged, and serves again within 5 s", { timeout: 150_000 }, async () => {
+      await using server = await start();
+      const result = await runAndPrint(`kill -9 of the server on ${name}`, () => killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills: 50 }));
+      expect(result.violations).toEqual([]);
+      // A campaign in which nothing was written, or nothing was cut, proves nothing.
+      expect(result.figures.commits_acknowledged).toBeGreaterThan(1_000);
+      expect(result.figures.unknown).toBeGreaterThan(10);
+      expect(result.figures.requests_resolved).toBeGreaterThan(0);
+    });
 
-  test.each(serversUnderTest)("shows an engine that answers before it commits, on $name", { timeout: 60_000 }, async ({ start }) => {
-    await using server = await start();
-    const found = faultsIn(await killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills: 4, fault: "answerBeforeCommit" }));
-    // What was lost is either missing at the end of the log or followed by another commit in its place.
-    expect(found.filter((fault) => fault === "acknowledged_commit_missing" || fault === "acknowledged_commit_differs")).not.toEqual([]);
+    test("shows an engine that answers before it commits", { timeout: 60_000 }, async () => {
+      await using server = await start();
+      const found = faultsIn(await killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills: 3, fault: "answerBeforeCommit" }));
+      // What was lost is either missing at the end of the log or followed by another commit in its place.
+      expect(found.filter((fault) => fault === "acknowledged_commit_missing" || fault === "acknowledged_commit_differs")).not.toEqual([]);
+    });
   });
-});
+}

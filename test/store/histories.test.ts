@@ -4,7 +4,7 @@ import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import type { CommitResult, DumpPage, DumpQuery, LogPage, LogQuery, PreparedCommit, Range, ReadOptions, SearchAnswer, SearchQuery, Snapshot } from "../../src/store/store.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { describeHistories, sameAnswers } from "./histories.ts";
+import { describeHistories, frugalRuns, sameAnswers } from "./histories.ts";
 
 describeHistories("a second memory engine", async (clock) => new MemoryEngine(clock), 50);
 
@@ -91,9 +91,6 @@ const faults: Record<string, (clock: ManualClock) => MemoryEngine> = {
       override async seal(): Promise<void> {}
     })(clock),
 };
-
-/** As many as the test of an engine that takes its time for each. */
-const frugalRuns = 60;
 
 describe("random histories find a planted fault", () => {
   test.each(Object.entries(faults))("%s", async (_name, open) => {

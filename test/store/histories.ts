@@ -144,15 +144,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const sealed: fc.Arbitrary<Step[]> = fc
   .tuple(seal, fc.array(step, { maxLength: 4 }))
   .map(([put, steps]): Step[] => [{ do: "seal", seal: put }, { do: "dump", query: { part: "log", after: 0 } }, ...steps, { do: "seal", seal: undefined }]);
-const history = fc
+export const history = fc
   .array(fc.oneof({ weight: 24, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: sealed }), { maxLength: 40, size: "max" })
   .map((steps) => steps.flat());
 
 /** What is asked at the end of every history, whatever it did. */
-const closing: readonly Step[] = [
+export const closing: readonly Step[] = [
   { do: "read", ranges: [everything], options: {} },
   { do: "log", query: { ranges: [everything] } },
   { do: "log", query: { ranges: [everything], reverse: true, recorded: {} } },
+  ...[1, 2, 3].flatMap((limit): Step[] => [
+    { do: "log", query: { ranges: [everything], limit, lenient: true } },
+    { do: "log", query: { ranges: [everything], limit, reverse: true } },
+  ]),
   { do: "count", range: everything },
   { do: "search", query: { areas: ["notes", "b"], terms: ["t", "t1", "\u{FF5E}", "\u{1F600}"] } },
   { do: "dump", query: { part: "log", after: 0 } },
@@ -220,8 +224,11 @@ export function sameAnswers(engine: Engine, clock: ManualClock): fc.IAsyncProper
   });
 }
 
+/** Enough by far: every fault that is planted in the tests of this suite shows within 25. An engine that answers fast can afford more. */
+export const frugalRuns = 60;
+
 /** A failure prints the smallest history that still fails and the seed that finds it again. */
-export function describeHistories(name: string, open: OpenEngine, runs = 200): void {
+export function describeHistories(name: string, open: OpenEngine, runs = frugalRuns): void {
   describe(`random histories on ${name}`, () => {
     test(`answer as the memory engine does, ${runs} times`, { timeout: 120_000 }, async () => {
       const { engine, clock } = await openFixture(open);

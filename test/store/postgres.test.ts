@@ -11,4 +11,4 @@ const schemaOf = (folder: string): string => `test_${createHash("sha256").update
 const open: OpenEngine = async (clock, folder) => openPostgresEngine({ url: `${await sharedPostgres()}?schema=${schemaOf(folder)}`, timeSource: clock });
 
 describeStore("postgres", open, { durable: true });
-describeHistories("postgres", open, 1000);
+describeHistories("postgres", open);

@@ -10,7 +10,7 @@ import { describeHistories } from "./histories.ts";
 const open: OpenEngine = (clock, folder) => openSqliteEngine({ path: join(folder, "store.db"), clock });
 
 describeStore("sqlite", open, { durable: true });
-describeHistories("sqlite", open);
+describeHistories("sqlite", open, 200);
 
 test("all of this ran on the driver that this Node should give", async () => {
   const { engine } = await openFixture(open);

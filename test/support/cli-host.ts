@@ -45,6 +45,7 @@ export function openCommandLine({
         const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine };
         return { config, log: silentLog, base: { store, clock, writer: "tester", server }, [Symbol.asyncDispose]: async () => {} };
       },
+      openScratch: async () => ({ engine: new MemoryEngine(clock), [Symbol.asyncDispose]: async () => {} }),
       verify: async (flags, { quick, seed }) => ({ passed: flags.store !== "sqlite:broken", report: { quick, seed }, text: "the report\n" }),
       planClientChange: async () => {
         throw new Error("These tests change no client's files.");

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
+import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import type { Engine } from "../../src/store/store.ts";
-import { freshPostgresUrl } from "./servers/fresh-url.ts";
+import { freshPostgresUrl, freshRedisUrl } from "./servers/fresh-url.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** An engine as the suites see it: a place for a new store, and the ways to open one. Titles end in "on $name", by which the matrix sorts them. */
@@ -46,6 +47,14 @@ const known: readonly EngineUnderTest[] = [
     isServer: true,
     freshUrl: freshPostgresUrl,
     openOnClock: (url, clock) => openPostgresEngine({ url, timeSource: clock }),
+  },
+  {
+    name: "Redis",
+    durable: true,
+    shared: true,
+    isServer: true,
+    freshUrl: freshRedisUrl,
+    openOnClock: (url, clock) => openRedisEngine({ url, timeSource: clock }),
   },
 ];
 

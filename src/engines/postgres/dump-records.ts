@@ -79,7 +79,7 @@ async function dumpLog(ask: Ask, t: Tables, { id }: NamespaceRow, after: number)
   ]);
   const rows = ((answer as Answer).rows as unknown as RawStoredRow[]).map(toStoredRow);
   const last = rows.at(-1)?.revision ?? 0;
-  const isWhole = last >= (((end as Answer).rows[0] as unknown as [number | null])[0] ?? 0) && rows.length < count;
+  const isWhole = rows.length === 0 || (last === (end as Answer).rows[0]?.[0] && rows.length < count);
   // The last revision may be cut in two; the one before it is not.
   const whole = isWhole || rows[0]?.revision === last ? rows : rows.filter((row) => row.revision < last);
   const page = pageOf(whole);

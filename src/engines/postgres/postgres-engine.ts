@@ -101,7 +101,7 @@ class PostgresEngine implements Engine {
     this.#bell = new Bell({
       channel,
       open: () => roads.openApart(),
-      notify: async (payloads) => void (await roads.ask({ text: "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", values: [channel, textArray(payloads)] })),
+      notify: async (payloads) => void (await roads.ask({ name: "notify", text: "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", values: [channel, textArray(payloads)] })),
       look: (namespaces) => this.#standings(namespaces),
       log,
     });

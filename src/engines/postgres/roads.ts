@@ -26,7 +26,7 @@ export class Roads {
     this.#pool = new Pool(open, settings.connectionsMax);
     this.#deadlineMs = settings.deadlineMs;
     this.#log = log;
-    const write = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+    const write = "BEGIN ISOLATION LEVEL READ COMMITTED";
     const read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     const local = transactionSettings(settings)
       .map(([name, value]) => `; SET LOCAL ${name} = ${value}`)

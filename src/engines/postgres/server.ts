@@ -7,8 +7,8 @@ import { PipelineError, Session } from "./session.ts";
 /** Older ones are out of their maintainers' care. */
 export const oldestVersion = 130_000;
 
-/** A transaction that stands still (a process stopped between its two steps) gives its namespace back after this. */
-export const standstillMsMax = 5_000;
+/** A transaction that stands still (a process stopped between its two steps) gives its namespace back after this, at the latest: those who wait for it then still have time. */
+const standstillMs = (deadlineMs: number): number => Math.ceil(Math.min(5_000, deadlineMs / 2));
 
 /**
  * Two names of one history cannot be told apart by a revision alone: see `NamespaceFacts.base`. The timeline stands in the first eight digits
@@ -56,12 +56,12 @@ const clientConfig = ({ host, port, user, password, database, ssl }: ServerSetti
 /** What every transaction runs under; `SET LOCAL` for each where a pooler may give every one another connection. */
 export const transactionSettings = ({ deadlineMs }: Pick<ServerSettings, "deadlineMs">): readonly (readonly [name: string, value: string])[] => [
   ["statement_timeout", String(Math.ceil(deadlineMs))],
-  ["idle_in_transaction_session_timeout", String(standstillMsMax)],
+  ["idle_in_transaction_session_timeout", String(standstillMs(deadlineMs))],
 ];
 
 /** On a connection of its own these are said once. The planner is told to keep to the indexes, because a plan that was made when a table was small is kept. */
 async function settle(session: Session, settings: ServerSettings, deadlineMs: number): Promise<void> {
-  const wanted = [...transactionSettings(settings), ["enable_seqscan", "off"], ["jit", "off"]] as const;
+  const wanted = [...transactionSettings(settings), ["enable_seqscan", "off"], ["jit", "off"], ["plan_cache_mode", "force_generic_plan"]] as const;
   await session.send([{ text: `${wanted.map(([name, value]) => `SET ${name} = ${value}`).join("; ")}; ${keepDurable(false)}` }], deadlineMs);
 }
 

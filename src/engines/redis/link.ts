@@ -2,11 +2,12 @@ import type { Redis } from "ioredis";
 import type { Log } from "../../kernel/log.ts";
 import { closedError, connectError, isFinal } from "./redis-errors.ts";
 import type { RedisSettings } from "./redis-url.ts";
+import { requireRights } from "./rights.ts";
 import type { Send, ServerFacts } from "./server-facts.ts";
 import { readServerFacts, requireUsable } from "./server-facts.ts";
 
 /** The part of the driver that is loaded when it is used. */
-export type Driver = typeof import("ioredis");
+export type Driver = Pick<typeof import("ioredis"), "Redis" | "Command">;
 
 export interface Connected {
   readonly facts: ServerFacts;
@@ -149,9 +150,15 @@ export class Link {
     const untilMs = performance.now() + Math.min(connectMsMax, this.#settings.deadlineMs);
     try {
       await within(redis.connect(), untilMs);
+      const send = this.#sendUntil(redis, untilMs);
+      // Not by the driver, which would go on in another database when this one does not exist.
+      if (this.#settings.database > 0) await send("select", [String(this.#settings.database)]);
       const { remoteAddress = "", remotePort = 0 } = redis.stream as { readonly remoteAddress?: string; readonly remotePort?: number };
-      const connected: Connected = { send: this.#sender(redis), facts: await readServerFacts(this.#sendUntil(redis, untilMs), `${remoteAddress}:${remotePort}`) };
-      if (!this.#isScout) requireUsable(connected.facts, this.#settings);
+      const connected: Connected = { send: this.#sender(redis), facts: await readServerFacts(send, `${remoteAddress}:${remotePort}`) };
+      if (!this.#isScout) {
+        requireUsable(connected.facts, this.#settings);
+        await requireRights(send, this.#settings.prefix);
+      }
       if (redis.status !== "ready" || this.#closed) throw new Lost(false);
       redis.once("end", () => {
         if (this.#redis === redis) this.#lose();

@@ -157,12 +157,12 @@ return {'ok'}
 `,
 );
 
-/** ARGV[3]: the seal as JSON, its state first; '' takes it away. */
+/** ARGV[6]: the seal as JSON, its state first; '' takes it away. */
 export const sealScript = luaScript(
   [],
   ["meta"],
   String.raw`
-if ARGV[3] == '' then call('HDEL', META, 'seal') else call('HSET', META, 'seal', ARGV[3]) end
+if ARGV[6] == '' then call('HDEL', META, 'seal') else call('HSET', META, 'seal', ARGV[6]) end
 return 'ok'
 `,
 );

@@ -1,9 +1,10 @@
 import type { Clock } from "../../kernel/clock.ts";
+import { requireUnsealed } from "../../store/engine-rules.ts";
 import type { Script } from "./lua-basis.ts";
 import { metaKey } from "./key-names.ts";
 import type { Facts } from "./records.ts";
 import { toFacts } from "./records.ts";
-import { notConfirmed, replyCode } from "./redis-errors.ts";
+import { isReply, notConfirmed, replyCode } from "./redis-errors.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import type { Exchange, Roads } from "./roads.ts";
 import type { ServerFacts } from "./server-facts.ts";
@@ -43,7 +44,13 @@ export class ScriptRunner {
       learn: (text) => {
         const facts = toFacts(text);
         // What is being filled is no history yet: it may be cleared and filled again.
-        if (facts.seal?.state !== "filling") this.noteShown(namespace, facts);
+        if (facts.seal?.state !== "filling") this.noteShown(namespace, { revision: facts.revision, nowMs: 0 });
+        return facts;
+      },
+      show: (text) => {
+        const facts = toFacts(text);
+        requireUnsealed(facts.seal, "read");
+        this.noteShown(namespace, facts);
         return facts;
       },
     };
@@ -100,8 +107,10 @@ export interface NamespaceScripts {
   /** For scripts that need neither time nor facts. */
   readPlain(script: Script, args: readonly string[]): Promise<unknown>;
   write(script: Script, args: readonly string[], options?: WriteOptions): Promise<unknown>;
-  /** Reads the facts in a reply, and remembers what was shown. */
+  /** Reads the facts in a reply, and remembers the revision. */
   learn(text: string): Facts;
+  /** The same for an answer that depends on the time, which from then on does not go back behind it; refuses what the seal forbids. */
+  show(text: string): Facts;
 }
 
 async function evaluate(send: Send, script: Script, [key = "", ...args]: readonly string[]): Promise<unknown> {
@@ -116,7 +125,9 @@ async function evaluate(send: Send, script: Script, [key = "", ...args]: readonl
 
 async function evaluateThen(send: Send, script: Script, [key = "", ...args]: readonly string[], then: () => Promise<unknown>): Promise<[unknown, unknown]> {
   const both = (reply: Promise<unknown>): Promise<[unknown, unknown]> => {
-    const later = then();
+    const later = then().catch((error: unknown) => {
+      throw isReply(error) ? notConfirmed("Redis would not say how far it got") : error;
+    });
     later.catch(() => {});
     return reply.then(async (answer) => [answer, await later]);
   };

@@ -1,4 +1,4 @@
-import { futureRevisionError, requireKept, requireUnsealed } from "../../store/engine-rules.ts";
+import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
@@ -38,8 +38,7 @@ async function tryReadLive(scripts: NamespaceScripts, ranges: readonly Range[], 
   for (;;) {
     const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(looks), ...rest.flatMap(boundsOf)];
     const [factsText, more, stoppedIn, stoppedAt, ...flat] = (await scripts.read(readScript, args, moment?.nowMs)) as [string, string, string, string, ...(string | null)[]];
-    const facts = scripts.learn(factsText);
-    requireUnsealed(facts.seal, "read");
+    const facts = scripts.show(factsText);
     moment ??= facts;
     if (facts.revision !== moment.revision || facts.nowMs !== moment.nowMs) return undefined;
     for (let i = 0; i < flat.length; i += 3) rows.push({ key: flat[i] as string, header: flat[i + 1] as string, json: flat[i + 2] as string | null });
@@ -84,8 +83,7 @@ export async function readPast(scripts: NamespaceScripts, ranges: readonly Range
   for (;;) {
     const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(at), ...rest.flatMap(boundsOf)];
     const [factsText, stoppedIn, stoppedAt, ...flat] = (await scripts.read(pastScript, args)) as [string, string, string, ...string[]];
-    const facts = scripts.learn(factsText);
-    requireUnsealed(facts.seal, "read");
+    const facts = scripts.show(factsText);
     if (at > facts.revision) throw futureRevisionError(at, facts.revision);
     requireKept(at, facts);
     for (let i = 0; i < flat.length; i += 4)

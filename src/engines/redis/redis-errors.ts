@@ -1,8 +1,5 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-
-/** The least a user of Redis must be allowed: its own keys, and these commands. Documented in docs/engines.md, tested with a user that has no more. */
-export const neededRights = (prefix: string): string =>
-  `~${prefix}* -@all +eval +evalsha +info +time +config|get +cluster|slots +asking +select +wait +waitaof +ping +exists +del +unlink +hset +hget +hmget +hdel +hlen +hkeys +hincrby +zadd +zrem +zcard +zcount +zscore +zrank +zrange +zrevrange +zrangebyscore +zrangebylex +zrevrangebylex +zlexcount +xadd +xdel +xlen +xrange +xrevrange +xread +sadd +smembers`;
+import { rightsHint } from "./rights.ts";
 
 /** What Redis itself answered with; the driver gives its errors this name. */
 export const isReply = (error: unknown): error is Error => error instanceof Error && error.name === "ReplyError";
@@ -82,7 +79,7 @@ export function translateReply(cause: Error, prefix: string): HoldfastError {
     case "WRONGPASS":
       return unsupported("Redis does not accept the user and password of the store's URL.", "Correct them; special characters are written as %XX.");
     case "NOPERM":
-      return unsupported("The Redis user lacks a right that Holdfast needs.", `Give it: ACL SETUSER NAME ${neededRights(prefix)}`);
+      return unsupported("The Redis user lacks a right that Holdfast needs.", rightsHint(prefix));
     case "WRONGTYPE":
       return new HoldfastError("store_damaged", "A key under the store's prefix is not what Holdfast keeps there. Nothing was overwritten.", {
         hint: "Another program may use the same prefix: name another with prefix= in the store's URL.",
@@ -98,7 +95,7 @@ export function translateReply(cause: Error, prefix: string): HoldfastError {
 /** Some answers only begin with ERR. */
 function translateText(cause: Error, prefix: string): HoldfastError {
   const text = cause.message;
-  if (/ACL failure|no permissions|NOPERM/.test(text)) return translateReply(Object.assign(new Error(`NOPERM ${text}`), { name: "ReplyError" }), prefix);
+  if (/ACL failure|no permissions|executing the script can't/.test(text)) return translateReply(Object.assign(new Error(`NOPERM ${text}`), { name: "ReplyError" }), prefix);
   if (/without any password configured/.test(text))
     return new HoldfastError("store_unsupported", "The store's URL has a password, but this Redis asks for none.", { hint: "Leave it out of the URL, or set requirepass.", cause });
   if (/invalid password|wrong number of arguments for 'auth'/.test(text))

@@ -185,11 +185,10 @@ export class RedisRoads implements Roads {
   }
 
   #open(address: string): Redis {
-    const { topology, addresses, username, password, database, tls, groupName, sentinelUsername, sentinelPassword, deadlineMs } = this.#settings;
+    const { topology, addresses, username, password, tls, groupName, sentinelUsername, sentinelPassword, deadlineMs } = this.#settings;
     const shared: RedisOptions = {
       username,
       password,
-      db: database,
       tls,
       lazyConnect: true,
       connectTimeout: deadlineMs,

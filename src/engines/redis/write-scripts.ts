@@ -114,12 +114,12 @@ export const sweepScript = luaScript(
   ["allow-oom"],
   ["meta", "epoch", "documents", "slots"],
   String.raw`
-if seal_state and seal_state ~= 'copying' then return '0' end
+if seal_state and seal_state ~= 'copying' then return {'0', num(now)} end
 local limit = tonumber(ARGV[7])
 local old = call('ZRANGEBYSCORE', REQUEST_AGE, '-inf', num(now), 'LIMIT', 0, math.max(limit, ${limits.commitRowsMax}))
 local expired = call('ZRANGEBYSCORE', EXPIRY, '-inf', num(now), 'LIMIT', 0, math.min(limit, ${limits.commitRowsMax}))
 if #expired > 0 then
-  if revision >= ${revisionMax} then return '0' end
+  if revision >= ${revisionMax} then return {'0', num(now)} end
   load_slots(expired)
   for i = 1, #slots do expire(slots[i]) end
   write_back()
@@ -128,20 +128,20 @@ if #expired > 0 then
 end
 send('HDEL', REQUESTS, old)
 send('ZREM', REQUEST_AGE, old)
-return num(#expired)
+return {num(#expired), num(now)}
 `,
 );
 
-/** One slice of compaction. ARGV: 3 the time of the oldest row that age keeps, 4 the revision up to which the count lets go, 5 tombstones to keep, 6 limit. */
+/** One slice of compaction. ARGV: 6 the age that is kept, 7 how many revisions, 8 how many tombstones, 9 limit. */
 export const compactScript = luaScript(
   ["allow-oom"],
   ["meta"],
   String.raw`
-local horizon, revisions, keep, limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local age, revisions, keep, limit = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 if seal_state == 'copying' then
   local till = match(m[8], '"untilMs":(%d+)')
-  if till and now < tonumber(till) then return {'0', '0'} end
-elseif seal_state then return {'0', '0'} end
+  if till and now < tonumber(till) then return {'0', '0', num(now)} end
+elseif seal_state then return {'0', '0', num(now)} end
 -- The revision up to which the count of revisions lets go: gaps count for nothing.
 local last, rest, pairs_of = revision, revisions, {}
 for kept, above in string.gmatch(m[7] or '', '(%d+):(%d+)') do table.insert(pairs_of, 1, {tonumber(kept), tonumber(above)}) end
@@ -160,7 +160,7 @@ while not ended do
     local prev, op, at, key = match(header, '^([^%z]*)%z[^%z]*%z([^%z]*)%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)%z([^%z]*)')
     local rev = rev_of(id)
     if rev > target then
-      if #window >= limit or bytes > ${limits.commitBytesMax} or (tonumber(at) >= now - horizon and rev > last) then ended = true break end
+      if #window >= limit or bytes > ${limits.commitBytesMax} or (tonumber(at) >= now - age and rev > last) then ended = true break end
       target, target_at = rev, tonumber(at)
     end
     bytes = bytes + #rows[i][2][4]
@@ -190,6 +190,6 @@ end
 if target > compacted or #oldest > 0 then
   call('HSET', META, 'compacted', num(target), 'compacted_at', num(target_at), 'version_floor', num(version_floor))
 end
-return {num(removed), (#window >= limit or bytes > ${limits.commitBytesMax}) and '1' or '0'}
+return {num(removed), (#window >= limit or bytes > ${limits.commitBytesMax}) and '1' or '0', num(now)}
 `,
 );

@@ -1,4 +1,4 @@
-import { beyondGap, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
@@ -56,9 +56,16 @@ function scanSpan(connection: Connection, space: NamespaceRow, { reverse }: LogQ
     .get(space.id, placeOf(after + 1), placeOf(last + 1)) as { readonly place: number } | undefined;
   if (found === undefined) return undefined;
   const nearest = revisionAt(found.place);
-  const from = reverse ? Math.max(after + 1, nearest - revisionsPerCall + 1) : nearest;
-  const to = reverse ? nearest : Math.min(last, beyondGap(nearest + revisionsPerCall - 1, space.gaps));
+  const from = reverse ? Math.max(after + 1, letGoThrough({ revision: nearest, gaps: space.gaps.filter(([, base]) => base <= nearest) }, revisionsPerCall) + 1) : nearest;
+  const to = reverse ? nearest : Math.min(last, spanEnd(nearest, space.gaps));
   return { from, to, isWhole: reverse ? from === after + 1 : to === last };
+}
+
+/** Gaps are passed over: they hold nothing to examine, and nobody may stand in one. */
+function spanEnd(from: Revision, gaps: NamespaceRow["gaps"]): Revision {
+  let to = from + revisionsPerCall - 1;
+  for (const [kept, base] of gaps) if (kept >= from && kept < to) to += base - kept;
+  return to;
 }
 
 function fetchByRevision(connection: Connection, space: NamespaceRow, query: LogQuery, { from, to }: Span, count: number): RawLogRow[] {

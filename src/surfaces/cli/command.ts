@@ -1,5 +1,6 @@
 import type { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { Engine } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { FlagSpec, FlagValue } from "./argv.ts";
 
@@ -44,6 +45,8 @@ export interface CliHost {
   readonly stdout: Output;
   readonly stderr: Output;
   open(flags: Readonly<Record<string, FlagValue>>, options?: OpenRequest): Promise<CliRuntime>;
+  /** An empty store for the time of one command. */
+  openScratch(): Promise<{ readonly engine: Engine } & AsyncDisposable>;
   /** Puts the guarantees to the test, on the configured store or, where none is configured, on a passing one. */
   verify(flags: Readonly<Record<string, FlagValue>>, options: VerifyRequest): Promise<VerifyAnswer>;
   /** Works out what installing or uninstalling would change in a client's files. */

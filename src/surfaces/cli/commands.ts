@@ -3,12 +3,14 @@ import type { Tool } from "../../tools/tool.ts";
 import type { Command } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { doctorCommand } from "./doctor.ts";
+import { backupCommand, exportCommand } from "./export-command.ts";
 import { hookCommand } from "./hook-command.ts";
 import { importCommand } from "./import-command.ts";
 import { installCommand, uninstallCommand } from "./install-command.ts";
 import { leaseExecCommand } from "./lease-exec.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { restoreCommand } from "./restore-command.ts";
 import { toolCommand } from "./tool-command.ts";
 import { verifyCommand } from "./verify-command.ts";
 import { watchCommand } from "./watch-command.ts";
@@ -27,6 +29,9 @@ const plainCommands: readonly Command[] = [
   doctorCommand,
   verifyCommand,
   importCommand,
+  exportCommand,
+  backupCommand,
+  restoreCommand,
   migrateCommand,
   installCommand,
   uninstallCommand,

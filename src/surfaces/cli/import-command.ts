@@ -3,6 +3,7 @@ import type { ImportReport } from "../../transfer/import-records.ts";
 import type { SourceName } from "../../transfer/originals/reading.ts";
 import type { CliHost, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
+import { confirmed } from "./confirmed.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { bold, safeText, styleFor, table, yellow } from "./terminal-text.ts";
 
@@ -12,10 +13,12 @@ const isSource = (word: string): word is SourceName => (sources as readonly stri
 
 export const importCommand: Command = {
   path: ["import"],
-  summary: "Bring in the store of AgentCheckpoint, MCP State Sidecar, Goldfish or Sage, or mirror files",
+  summary: "Bring in an export, the store of AgentCheckpoint, MCP State Sidecar, Goldfish or Sage, or mirror files",
   details:
     "Reads a database file or a folder, shows what it would do, and asks. The original is only read. Nothing that is here is replaced: what has the same name and another content stays as it is and is listed. " +
-    "Importing again changes nothing. Exit code 1 when something could not be read or was kept back.",
+    "Importing again changes nothing. Exit code 1 when something could not be read or was kept back. " +
+    "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. " +
+    "Do that when the store it came from is no longer used; holdfast restore is for the others.",
   operands: "[path]",
   operandMeanings: [
     { name: "path", meaning: "The database file, or the folder with the files. May be left out with --from goldfish where --goldfish-dir or its variable says it." },
@@ -28,6 +31,8 @@ export const importCommand: Command = {
       repeats: true,
       meaning: "A project's folder: Goldfish entries of a workspace of that name go to it. The current folder counts by itself. May be repeated.",
     },
+    { name: "to-namespace", takes: "NAME", meaning: "Of an export with one namespace: what it is to be called here." },
+    { name: "undo", meaning: "Of an export: empty what a broken-off import of this file left." },
     { name: "dry-run", meaning: "Show what would happen, and change nothing." },
     { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
   ],
@@ -36,6 +41,7 @@ export const importCommand: Command = {
     "holdfast import state_sidecar.db --dry-run",
     "holdfast import ~/.coa/goldfish --folder ~/code/api",
     "holdfast import ~/.sage --yes --json",
+    "holdfast import state.jsonl --store postgres://holdfast@db.internal/holdfast --yes",
   ],
   run: runImportCommand,
 };
@@ -47,6 +53,8 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   if (others.length > 0) throw invalidInput("<path>", "must be one file or folder");
   if (from !== undefined && !isSource(from)) throw invalidInput("--from", `must be one of ${sources.join(", ")}`);
   const dryRun = flags["dry-run"] === true;
+  if (given !== undefined && from === undefined && (await isOurs(given))) return (await import("./load-file.ts")).importFile({ host, flags, words, json }, given);
+  for (const flag of ["to-namespace", "undo"]) if (flags[flag] !== undefined) throw invalidInput(`--${flag}`, "is for a file that holdfast export or backup wrote");
   await using runtime = await host.open(flags);
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", "import changes the store, and this command was started read-only.");
   const path = given ?? runtime.config.goldfishDir;
@@ -72,7 +80,7 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   const style = styleFor(host.stdout, runtime.config.colourAllowed, base.clock.nowMs());
   if (!json) host.stdout.write(renderReport(plan, [...workspaces.byNameOnly], style));
   const isWork = countOf(plan, "new") > 0;
-  const applies = !dryRun && isWork && (await confirmed(host, flags.yes === true, json));
+  const applies = !dryRun && isWork && (await confirmed(host, { question: "Import?", otherwise: "nothing was imported", yes: flags.yes === true, json }));
   const report = applies ? await run(false) : plan;
   if (json) host.stdout.write(`${JSON.stringify(toJson(report, applies, [...workspaces.byNameOnly]))}\n`);
   else host.stdout.write(lastLine(report, plan, { applies, dryRun, isWork }));
@@ -80,15 +88,13 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   return isDeclined || report.problems.length > 0 || report.different.length > 0 ? exitCodes.negative : exitCodes.ok;
 }
 
-const missingPath = (): HoldfastError => invalidInput("<path>", "is missing; give the database file or the folder to import");
-
-async function confirmed(host: CliHost, yes: boolean, json: boolean): Promise<boolean> {
-  if (yes) return true;
-  if (!host.stdinIsTerminal || json) throw new HoldfastError("invalid_input", "--yes: is needed where nobody can be asked; nothing was imported", { details: { field: "--yes" } });
-  host.stdout.write("Import? [y/N] ");
-  for await (const chunk of host.stdin()) return /^\s*y(es)?\s*$/i.test(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
-  return false;
+/** What cannot be read at all is named by whoever reads it in earnest. */
+async function isOurs(path: string): Promise<boolean> {
+  const { isExport } = await import("../../transfer/files/read-export.ts");
+  return isExport(path).catch(() => false);
 }
+
+const missingPath = (): HoldfastError => invalidInput("<path>", "is missing; give the database file or the folder to import");
 
 /** One line, written over and over; nothing where it is not a terminal. */
 function progressLine({ stderr }: CliHost, verb: string): ((done: number, all: number) => void) | undefined {

@@ -6,14 +6,15 @@ import type { Engine, NamespaceFacts } from "../../store/store.ts";
 import type { Moved } from "../../transfer/stores/move-namespace.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
-import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesFlag, rateLine, requireOtherStore, storeFlags } from "./store-flags.ts";
+import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, requireOtherStore, storeFlags } from "./store-flags.ts";
 import { safeText, styleFor, table } from "./terminal-text.ts";
 
 export const migrateCommand: Command = {
   path: ["migrate"],
   summary: "Move everything from one store to another, also while agents work, and compare both at the end",
   details:
-    "Copies every namespace with its whole history, versions, revisions, tokens and request keys, follows what others write meanwhile, compares both stores record by record, stops writers for the last few changes " +
+    `${namespacesMeaning("moved")} ` +
+    "Copies each with its whole history, versions, revisions, tokens and request keys, follows what others write meanwhile, compares both stores record by record, stops writers for the last few changes " +
     "(they get unavailable for a moment), and closes the old namespace: whoever still uses it is told where it went. Broken off, the same command goes on where it was; --undo takes it back. " +
     "The destination's namespaces must be empty. Exit code 1 when the comparison found a difference: the source is then open and unchanged.",
   operands: "<from> <to>",
@@ -22,7 +23,6 @@ export const migrateCommand: Command = {
     { name: "to", meaning: "The URL of the store to move to. A file is created." },
   ],
   flags: [
-    namespacesFlag("moved"),
     { name: "copy", meaning: "Leave the source open: a second store that goes its own way from now on. Both give the same tokens, so let only one of them guard anything." },
     { name: "dry-run", meaning: "Show what would be moved and whether it can be, and change nothing." },
     { name: "undo", meaning: "Take back a migration that did not end: empty the destination, open the source." },
@@ -60,9 +60,9 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   const ends: Ends = { from: source, to: target, fromUrl: source.config.store, toUrl: target?.config.store ?? to };
   const namespaces = await chosenNamespaces(engineOf(source), namedNamespaces(flags));
   const report = { from: shownUrl(ends.fromUrl), to: shownUrl(ends.toUrl) };
-  if (dryRun) return showPlan(host, ends, namespaces, report, json);
-  if (flags.undo === true) return undo(host, ends, namespaces, report, json);
-  return interruptible(host, "stopped; the source is open. The same command goes on from here, --undo takes it back.", (signal) =>
+  if (dryRun) return await showPlan(host, ends, namespaces, report, json);
+  if (flags.undo === true) return await undo(host, ends, namespaces, report, json);
+  return await interruptible(host, "stopped; the source is open. The same command goes on from here, --undo takes it back.", (signal) =>
     moveAll({ host, ends, namespaces, report, json, signal, staysOpen: flags.copy === true }),
   );
 }

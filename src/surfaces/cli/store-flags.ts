@@ -2,22 +2,19 @@ import { realpathSync } from "node:fs";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { Engine } from "../../store/store.ts";
-import type { CliHost, DocumentedFlag, Invocation } from "./command.ts";
+import type { CliHost, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 
 /** What the commands that work on whole stores have in common. */
 
-export const namespacesFlag = (verb: string): DocumentedFlag => ({
-  name: "namespace",
-  takes: "NAME",
-  repeats: true,
-  meaning: `Only this namespace; may be repeated. Without it every namespace of the store is ${verb}, whatever HOLDFAST_NAMESPACE says.`,
-});
+/** For a command's details: --namespace is every command's flag, and here it chooses. */
+export const namespacesMeaning = (verb: string): string =>
+  `All namespaces are ${verb}, or those that --namespace names (several with commas between them; HOLDFAST_NAMESPACE does not count here).`;
 
-export function namedNamespaces(flags: Invocation["flags"]): readonly string[] | undefined {
-  const given = flags.namespace;
-  if (given === undefined || typeof given === "boolean") return undefined;
-  return [...new Set(typeof given === "string" ? [given] : given)].sort(compareKeys);
+/** No namespace has a comma in its name. */
+export function namedNamespaces({ namespace }: Invocation["flags"]): readonly string[] | undefined {
+  if (typeof namespace !== "string") return undefined;
+  return [...new Set(namespace.split(",").map((name) => name.trim()))].sort(compareKeys);
 }
 
 /** The flags without the namespaces: a store is opened as a whole. */

@@ -36,21 +36,21 @@ interface Newest {
  */
 export async function* cutHistory(records: AsyncIterable<StoredRecord>, at: Revision): AsyncGenerator<StoredRecord> {
   const newest = new Map<string, Newest>();
-  let then: string[] | undefined;
+  let keys: KeysThen | undefined;
   for await (const record of records) {
     if (record.kind === "log") {
       if (record.revision <= at) yield record;
       note(newest, record, at);
       continue;
     }
-    then ??= [...newest.keys()].sort(compareKeys);
-    if (record.kind === "key") yield* keysUpTo(then, newest, record, at);
+    keys ??= new KeysThen(newest);
+    if (record.kind === "key") yield* keys.upTo(record, at);
     else {
-      yield* keysLeft(then, newest);
+      yield* keys.rest();
       if (record.outcome.revision <= at) yield record;
     }
   }
-  yield* keysLeft(then ?? [...newest.keys()].sort(compareKeys), newest);
+  yield* (keys ?? new KeysThen(newest)).rest();
 }
 
 function note(newest: Map<string, Newest>, row: StoredLogRow, at: Revision): void {
@@ -63,27 +63,37 @@ function note(newest: Map<string, Newest>, row: StoredLogRow, at: Revision): voi
   newest.set(row.key, { revision, seq, version, present: op === "put", json: isFindable(row.key) ? json : undefined, changedLater: false });
 }
 
-/** Takes from the front of `then` what stands before the record's key, and then says what was under that key. */
-function* keysUpTo(then: string[], newest: ReadonlyMap<string, Newest>, record: StoredKey, at: Revision): Generator<StoredKey> {
-  const end = lowerBound(then, record.key);
-  for (const key of then.splice(0, end)) yield* keyThen(key, newest.get(key) as Newest);
-  const isThere = then[0] === record.key;
-  if (isThere) then.shift();
-  if (record.revision <= at) yield record;
-  else if (isThere) yield* keyThen(record.key, newest.get(record.key) as Newest);
-}
+/** What the log says of the keys at the cut, in their order, beside what is said of them now. */
+class KeysThen {
+  readonly #newest: ReadonlyMap<string, Newest>;
+  readonly #keys: readonly string[];
+  #next = 0;
 
-function* keysLeft(then: string[], newest: ReadonlyMap<string, Newest>): Generator<StoredKey> {
-  for (const key of then.splice(0)) yield* keyThen(key, newest.get(key) as Newest);
-}
+  constructor(newest: ReadonlyMap<string, Newest>) {
+    this.#newest = newest;
+    this.#keys = [...newest.keys()].sort(compareKeys);
+  }
 
-function* keyThen(key: string, { revision, seq, version, present, json, changedLater }: Newest): Generator<StoredKey> {
-  const index: IndexedText | undefined = present && changedLater && json !== undefined ? findableText(key, JSON.parse(json) as Json) : undefined;
-  // A key that is there without a text follows from the log.
-  if (!present || index !== undefined) yield { kind: "key", key, revision, seq, version, present, index };
-}
+  *upTo(record: StoredKey, at: Revision): Generator<StoredKey> {
+    let key = this.#keys[this.#next];
+    for (; key !== undefined && compareKeys(key, record.key) < 0; key = this.#keys[this.#next]) yield* this.#take(key);
+    if (record.revision > at) {
+      if (key === record.key) yield* this.#take(key);
+      return;
+    }
+    if (key === record.key) this.#next += 1;
+    yield record;
+  }
 
-function lowerBound(sorted: readonly string[], key: string): number {
-  const found = sorted.findIndex((other) => compareKeys(other, key) >= 0);
-  return found < 0 ? sorted.length : found;
+  *rest(): Generator<StoredKey> {
+    for (let key = this.#keys[this.#next]; key !== undefined; key = this.#keys[this.#next]) yield* this.#take(key);
+  }
+
+  *#take(key: string): Generator<StoredKey> {
+    this.#next += 1;
+    const { revision, seq, version, present, json, changedLater } = this.#newest.get(key) as Newest;
+    const index: IndexedText | undefined = present && changedLater && json !== undefined ? findableText(key, JSON.parse(json) as Json) : undefined;
+    // A key that is there without a text follows from the log.
+    if (!present || index !== undefined) yield { kind: "key", key, revision, seq, version, present, index };
+  }
 }

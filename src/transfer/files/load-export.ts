@@ -36,21 +36,19 @@ export interface Loaded {
   readonly revision: Revision;
 }
 
-interface Chosen {
-  readonly facts: NamespaceFacts;
-  readonly sha256: string;
+/** Reads and checks the whole file, and makes sure that all of its namespaces can be filled, before any is touched. */
+export async function planLoad(options: LoadOptions): Promise<LoadPlan> {
+  const plan = await checkFile(options);
+  for (const [, name] of options.into) await requireFree(options.engine, name, jobName(plan.sha256));
+  return plan;
 }
 
 /**
- * Fills namespaces that were never used from an export. The whole file is read and checked before anything is touched, then loaded under seal, and what was loaded
- * is compared with the file; only then are the namespaces opened, all of them. Whatever goes wrong before: they are empty again.
+ * Fills namespaces that were never used from an export that has been checked. It is loaded under seal, and what was loaded is compared with the file; only then are the namespaces opened, all of them. Whatever goes wrong before: they are empty again.
  */
-export async function loadExport(options: LoadOptions): Promise<readonly Loaded[]> {
+export async function loadExport(options: LoadOptions, plan: LoadPlan): Promise<readonly Loaded[]> {
   const { engine, into, signal } = options;
-  const plan = await checkFile(options);
-  // All are looked at before the first is touched.
   const by = jobName(plan.sha256);
-  for (const [, name] of into) await requireFree(engine, name, by);
   const loaded: Loaded[] = [];
   const begun: string[] = [];
   try {
@@ -92,14 +90,15 @@ export async function undoLoad({ engine, path, into }: Pick<LoadOptions, "engine
   return undone;
 }
 
-interface Plan {
+export interface LoadPlan {
   readonly sha256: string;
+  /** By the name in the file: where the namespace will stand before it leaps. */
   readonly chosen: ReadonlyMap<string, NamespaceFacts>;
   /** Where each namespace is cut. */
   readonly cuts: ReadonlyMap<string, Revision>;
 }
 
-async function checkFile({ path, into, until, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "signal" | "onProgress">): Promise<Plan> {
+async function checkFile({ path, into, until, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "signal" | "onProgress">): Promise<LoadPlan> {
   const chosen = new Map<string, NamespaceFacts>();
   const cuts = new Map<string, Revision>();
   let records = 0;
@@ -145,16 +144,13 @@ function cutOf(until: Until, facts: NamespaceFacts, last: { readonly revision: R
   return Math.max(facts.compacted, last?.revision ?? 0);
 }
 
-async function loadOne(options: LoadOptions, { chosen, cuts }: Plan, namespace: string, into: string, by: string): Promise<Loaded> {
+async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespace: string, into: string, by: string): Promise<Loaded> {
   const { engine, clock, path, leaps, signal, onProgress } = options;
   const facts = chosen.get(namespace) as NamespaceFacts;
   const cut = cuts.get(namespace);
-  const filling = await openFilling(engine, into, clock, by, facts);
-  if (filling.progress.log > 0) {
-    // What an earlier run left: beginning anew is as quick as finding out where it was.
-    await engine.clear(into);
-    await filling.keep();
-  }
+  // What an earlier run left: beginning anew is as quick as finding out where it was.
+  if (progressIn(await factsOf({ engine, namespace: into })) !== undefined) await engine.clear(into);
+  await openFilling(engine, into, clock, by, facts);
   const all = sectionOf(readExport(path), namespace);
   const digest = new NamespaceDigest(facts);
   let records = 0;
@@ -163,7 +159,6 @@ async function loadOne(options: LoadOptions, { chosen, cuts }: Plan, namespace: 
   const send = async (): Promise<void> => {
     signal?.throwIfAborted();
     if (page.length > 0) await engine.load(into, page);
-    await filling.note({ log: Math.max(1, facts.revision) });
     page = [];
     bytes = 0;
     onProgress?.("loading", records);

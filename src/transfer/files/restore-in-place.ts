@@ -29,7 +29,7 @@ const isLease = (key: string): boolean => key.startsWith("lease/");
 export async function restoreInPlace(
   scope: Scope,
   past: (range: Range, limit: number) => Promise<Snapshot>,
-  onEntries: (count: number) => void = () => {},
+  onEntries: (count: number) => Promise<void> = async () => {},
 ): Promise<RestoredInPlace> {
   const { store } = scope;
   let [written, removed, same, revision] = [0, 0, 0, 0];
@@ -39,7 +39,7 @@ export async function restoreInPlace(
     removed += page.removed;
     same += page.same;
     revision = Math.max(revision, page.revision);
-    onEntries(written + removed + same);
+    await onEntries(written + removed + same);
     range = page.next;
   }
   return { written, removed, same, revision };
@@ -56,9 +56,8 @@ interface Page {
 async function commitPage(scope: Scope, store: Store, past: (range: Range, limit: number) => Promise<Snapshot>, range: Range): Promise<Page> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const [was, is] = [await past(range, pageEntries), await store.read(range, { limit: pageEntries })];
-    // Both are known up to the nearer of their ends.
-    const ends = [was, is].flatMap(({ entries, more }) => (more ? [(entries.at(-1) as Entry).key] : [])).sort(compareKeys);
-    const end = ends[0];
+    // Both are known up to the nearer of their ends, and one commit carries so much.
+    const end = [...[was, is].flatMap(({ entries, more }) => (more ? [(entries.at(-1) as Entry).key] : [])), ...fullAt(was.entries)].sort(compareKeys)[0];
     const within = ({ key }: Entry): boolean => (end === undefined || compareKeys(key, end) <= 0) && !isLease(key);
     const change = changesBetween(was.entries.filter(within), is.entries.filter(within), is.nowMs);
     const next = end === undefined ? undefined : rangeAfter(range, end);
@@ -72,11 +71,20 @@ async function commitPage(scope: Scope, store: Store, past: (range: Range, limit
   });
 }
 
+/** The key with which long values have filled a commit. */
+function fullAt(entries: readonly Entry[]): string[] {
+  let bytes = 0;
+  for (const { key, value } of entries) {
+    bytes += Buffer.byteLength(JSON.stringify(value)) + Buffer.byteLength(key);
+    if (bytes > limits.commitBytesMax - limits.valueBytesMax - limits.engineKeyBytesMax) return [key];
+  }
+  return [];
+}
+
 function changesBetween(was: readonly Entry[], is: readonly Entry[], nowMs: number) {
   const now = new Map(is.map((entry) => [entry.key, entry]));
   const checks: Check[] = [];
   const writes: Write[] = [];
-  let bytes = 0;
   let same = 0;
   // What would have expired since is not brought back.
   for (const entry of was.filter((one) => isLive(one, nowMs))) {
@@ -88,23 +96,13 @@ function changesBetween(was: readonly Entry[], is: readonly Entry[], nowMs: numb
     }
     checks.push({ key: entry.key, version: current?.version ?? 0 });
     writes.push(putOf(entry, nowMs));
-    bytes += JSON.stringify(entry.value).length;
   }
   const puts = writes.length;
   for (const { key, version } of now.values()) {
     checks.push({ key, version });
     writes.push({ op: "delete", key, record: recordOf(key, "restore") });
   }
-  if (bytes > limits.commitBytesMax) return inPart(checks, writes, same);
   return { checks, writes, puts, same };
-}
-
-/** Long values: as many as one commit carries. The page is looked at again, and finds the rest. */
-function inPart(checks: readonly Check[], writes: readonly Write[], same: number) {
-  let bytes = 0;
-  const count = writes.findIndex((write) => (bytes += write.op === "put" ? JSON.stringify(write.value).length * 3 : 0) > limits.commitBytesMax);
-  const end = Math.max(1, count);
-  return { checks: checks.slice(0, end), writes: writes.slice(0, end), puts: end, same };
 }
 
 function putOf({ key, value, expiresAtMs }: Entry, nowMs: number): Write {

@@ -1,5 +1,5 @@
 import type { CampaignContext, CampaignResult } from "../campaign.ts";
-import { Arena, pause } from "../campaign.ts";
+import { Arena, openSignal, pause } from "../campaign.ts";
 import { checkCommits } from "../checkers/commits.ts";
 import { checkHistoryEqualsState } from "../checkers/history-equals-state.ts";
 import { checkRevisions } from "../checkers/revisions.ts";
@@ -25,10 +25,16 @@ export async function killNine(context: CampaignContext, { kills, workers }: { r
   let killedAtWork = 0;
   const slot = async (): Promise<void> => {
     while (killed < kills) {
-      const worker = arena.start("load", {}, (message, { name }) => journal.hear(name, message));
+      const answered = openSignal<void>();
+      const worker = arena.start("load", {}, (message, { name }) => {
+        journal.hear(name, message);
+        if (message.answered !== undefined) answered.resolve();
+      });
       if (between(arena.random, 1, earlyKills) === 1) await pause(between(arena.random, 1, startMsMax));
       else {
         await Promise.race([worker.ready, worker.ended]);
+        // Every other one is let alone until it has been answered once: where that takes long, most would be killed before they had done anything.
+        if (between(arena.random, 1, 2) === 1) await Promise.race([answered.promise, worker.ended]);
         await Promise.race([pause(between(arena.random, workMs.min, workMs.max)), worker.ended]);
         killedAtWork += 1;
       }

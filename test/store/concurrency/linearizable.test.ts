@@ -43,15 +43,18 @@ for (const on of sharedEngines)
         }
       })();
       const calls: AnsweredCall[] = [];
-      for (const worker of workers) {
-        const answer = await worker.next();
-        if (answer === "ready") throw new Error("A worker said ready twice.");
-        calls.push(...answer);
-        await worker.ended();
-        expect(worker.errors()).toBe("");
+      try {
+        for (const worker of workers) {
+          const answer = await worker.next();
+          if (answer === "ready") throw new Error("A worker said ready twice.");
+          calls.push(...answer);
+          await worker.ended();
+          expect(worker.errors()).toBe("");
+        }
+      } finally {
+        loading = false;
+        await sweeping;
       }
-      loading = false;
-      await sweeping;
       await audit(store, calls);
     });
   });

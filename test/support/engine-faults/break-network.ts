@@ -29,7 +29,7 @@ export async function breakNetwork(load: EngineLoad, proxy: FaultProxy, all: rea
   }
 }
 
-/** Answers that are on their way are cut, from the first byte or somewhere within; what was asked has arrived. */
+/** Answers that are on their way are cut, from the first byte or somewhere within, at whatever step of a commit that is; what was asked has arrived. */
 export async function cutAnswers(
   load: EngineLoad,
   proxy: FaultProxy,
@@ -38,7 +38,7 @@ export async function cutAnswers(
   for (let cut = 0; cut < cuts; cut += 1) {
     await load.work(between(load.random, 20, 80));
     const before = proxy.counters.cuts;
-    await proxy.set({ kind: "cut-answers", afterBytes: cut % 3 === 0 ? between(load.random, 1, 40) : 0, times: connections });
+    await proxy.set({ kind: "cut-answers", afterBytes: cut % 3 === 0 ? 0 : between(load.random, 1, 1_500), times: connections });
     for (let waited = 0; proxy.counters.cuts < before + connections && waited < 100; waited += 5) await load.work(5);
     await proxy.heal();
     await load.serviceWithin(serviceMsMax);

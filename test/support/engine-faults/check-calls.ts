@@ -16,11 +16,15 @@ const limitOf = ({ kind }: Call, { deadlineMs, slackMs }: CallRules): number => 
 export function checkCalls(calls: readonly Call[], rules: CallRules): readonly Violation[] {
   const violations = new Violations("G19");
   for (const call of calls) {
-    const { client, kind, ended, tookMs } = call;
+    const { client, kind, ended, tookMs, says } = call;
     if (ended === undefined || tookMs === undefined) violations.add("call_never_ended", `A ${kind} of ${client} has not come back.`);
-    else if (tookMs > limitOf(call, rules)) violations.add("call_too_late", `A ${kind} of ${client} took ${tookMs} ms to end (${ended}); its deadline is ${rules.deadlineMs} ms.`);
+    else if (tookMs > limitOf(call, rules))
+      violations.add(
+        "call_too_late",
+        `A ${kind} of ${client} took ${tookMs} ms to end (${ended}${says === undefined ? "" : `: ${says}`}); its deadline is ${rules.deadlineMs} ms.`,
+      );
     else if (ended === "outcome_unknown" && kind !== "commit") violations.add("read_unknown", `A ${kind} of ${client} ended as outcome_unknown, and it changes nothing.`);
-    else if (!expected.includes(ended)) violations.add("unexpected_failure", `A ${kind} of ${client} ended as ${ended}.`);
+    else if (!expected.includes(ended)) violations.add("unexpected_failure", `A ${kind} of ${client} ended as ${ended}: ${says}`);
   }
   return violations.list();
 }

@@ -96,10 +96,10 @@ export class EngineLoad {
   /** Ends the writing, waits for the watchers to see the last of it, and ends the clients. */
   async stop(): Promise<void> {
     const { deadlineMs, auditUrl, url } = this.#options;
-    // Every call that is on its way may take its time; so may asking again what became of it.
-    const patienceMs = 4 * deadlineMs + slackMs;
-    for (const client of this.#clients) client.send({ stop: "writing", patienceMs });
-    await this.#until(() => this.#quiet >= this.#clients.length, patienceMs + 2_000, 5);
+    // Every call that is on its way may take its time, and so may asking again what became of it.
+    const [askMs, patienceMs] = [4 * deadlineMs, 2 * deadlineMs + slackMs];
+    for (const client of this.#clients) client.send({ stop: "writing", askMs, patienceMs });
+    await this.#until(() => this.#quiet >= this.#clients.length, askMs + patienceMs + slackMs, 5);
     await using auditor = await openEngine(auditUrl ?? url);
     for (const [namespace, journal] of this.journals) {
       const { facts } = await auditor.dump(namespace, { part: "log", after: Number.MAX_SAFE_INTEGER });

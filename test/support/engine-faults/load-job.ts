@@ -22,7 +22,7 @@ const sharedKeys = 12;
 const leaseMs = 60;
 /** Between two calls of one lane that were answered, and after one that the engine could not answer. */
 const breathMs = { min: 1, max: 6 } as const;
-const afterFailureMs = { min: 5, max: 25 } as const;
+const afterFailureMs = { min: 10, max: 50 } as const;
 
 /** One namespace as a worker uses it. `say` names the namespace in everything. */
 interface Place {
@@ -36,6 +36,8 @@ interface Place {
   readonly random: Random;
   readonly say: (message: Message) => void;
   readonly unique: () => string;
+  /** From then on nobody asks again what became of something. */
+  readonly givenUp: AbortSignal;
 }
 
 /**
@@ -46,26 +48,31 @@ export const loadJob =
   (engine: () => Engine): RunJob =>
   async ({ job, clock, random, say, commands }: JobContext) => {
     const writing = new AbortController();
+    const asking = new AbortController();
     const watching = new AbortController();
-    const quiet = new AbortController();
-    const ended = new AbortController();
-    const places = (job.namespaces as readonly string[]).map((namespace) => openPlace({ engine: engine(), namespace, name: job.name, clock, random, say }));
+    const places = (job.namespaces as readonly string[]).map((namespace) => openPlace({ engine: engine(), namespace, name: job.name, clock, random, say, givenUp: asking.signal }));
     const lanes = places.flatMap((place) => writers.map((lane) => repeat(place, lane, writing.signal)));
     const watchers = places.map((place) => watch(place, watching.signal));
-    for await (const command of commands) {
+    for await (const { askMs, patienceMs } of commands) {
       if (writing.signal.aborted) break;
       writing.abort();
-      // A call that never ends must not keep its worker from saying so: what did not come back is what the parent has not heard the end of.
-      await Promise.race([Promise.all(lanes), clock.sleep(Number(command.patienceMs), quiet.signal)]);
-      quiet.abort();
+      await within(clock, lanes, Number(askMs));
+      // No more questions; a call that never ends must not keep its worker from saying so: what did not come back is what the parent has not heard the end of.
+      asking.abort();
+      await within(clock, lanes, Number(patienceMs));
       say({ quiet: true });
     }
     watching.abort();
-    await Promise.race([Promise.all(watchers), clock.sleep(1_000, ended.signal)]);
-    ended.abort();
+    await within(clock, watchers, 1_000);
   };
 
-function openPlace({ engine, namespace, name, clock, random, say }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {
+async function within(clock: Clock, all: readonly Promise<void>[], ms: number): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([Promise.all(all), clock.sleep(ms, done.signal)]);
+  done.abort();
+}
+
+function openPlace({ engine, namespace, name, clock, random, say, givenUp }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {
   const bare = openNamespaceStore(engine, namespace, clock);
   const here = (message: Message): void => say({ ...message, namespace });
   const calls = new CallRecorder(here);
@@ -77,6 +84,7 @@ function openPlace({ engine, namespace, name, clock, random, say }: Omit<Place, 
     calls,
     clock,
     random,
+    givenUp,
     say: here,
     scope: { store: calls.store(recordedStore(bare, here)), clock, writer: name },
     unique: () => {
@@ -144,12 +152,12 @@ const increment: Lane = async (place) => {
 
 const writers: readonly Lane[] = [plainWrite, plainWrite, group, lease, look, increment, increment];
 
-async function untilAnswered<T>({ clock, random }: Place, ask: () => Promise<T>): Promise<T> {
+async function untilAnswered<T>({ clock, random, givenUp }: Place, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if (!isEngineFailure(error)) throw error;
+      if (!isEngineFailure(error) || givenUp.aborted) throw error;
       await clock.sleep(between(random, afterFailureMs.min, afterFailureMs.max));
     }
   }

@@ -12,6 +12,8 @@ export interface Call {
   readonly kind: CallKind;
   readonly tookMs?: number;
   readonly ended?: "answered" | ErrorCode | "defect";
+  /** The words of a failure. */
+  readonly says?: string;
 }
 
 /** Tells the parent when a call begins and how it ends, so that one that never ends is known too. */
@@ -27,14 +29,15 @@ export class CallRecorder {
     this.#count += 1;
     const id = this.#count;
     const fromMs = performance.now();
-    const end = (ended: NonNullable<Call["ended"]>): void => this.#say({ call: id, ended, tookMs: Math.round(performance.now() - fromMs) });
+    const end = (ended: NonNullable<Call["ended"]>, says?: string): void =>
+      this.#say({ call: id, ended, tookMs: Math.round(performance.now() - fromMs), ...(says === undefined ? {} : { says }) });
     this.#say({ call: id, kind });
     try {
       const answer = await call();
       end("answered");
       return answer;
     } catch (error) {
-      end(isHoldfastError(error) ? error.code : "defect");
+      end(isHoldfastError(error) ? error.code : "defect", error instanceof Error ? error.message : String(error));
       throw error;
     }
   }

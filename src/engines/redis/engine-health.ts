@@ -1,0 +1,128 @@
+import type { EngineHealth, EngineWarning } from "../../store/store.ts";
+import type { Facts } from "./records.ts";
+import type { RedisSettings } from "./redis-url.ts";
+import type { ServerFacts } from "./server-facts.ts";
+
+/** How far the server's clock may be from the host's before health says so. */
+const clockDifferenceMaxMs = 5_000;
+
+export interface Standing {
+  readonly facts: Facts;
+  readonly logRows: number;
+  readonly entries: number;
+  readonly tombstones: number;
+  readonly requests: number;
+  readonly roundTripMs: number;
+  /** The server's clock less this machine's. */
+  readonly clockDifferenceMs: number;
+  /** The highest revision that this process was shown. */
+  readonly shownRevision: number;
+}
+
+export function healthOf(servers: readonly ServerFacts[], settings: RedisSettings, standing: Standing, shownUrl: string): EngineHealth {
+  const [server] = servers as readonly [ServerFacts, ...ServerFacts[]];
+  const { facts } = standing;
+  return {
+    engine: "redis",
+    durability: durabilityOf(servers, settings),
+    facts: {
+      url: shownUrl,
+      server_version: `${server.product} ${server.version}`,
+      topology: settings.topology,
+      servers: servers.length,
+      replicas: servers.reduce((sum, { replicas }) => sum + replicas, 0),
+      appendonly: servers.every(({ aof }) => aof),
+      appendfsync: weakestFsync(servers),
+      save: server.save ?? "cannot be checked",
+      min_replicas_to_write: server.minReplicas ?? "cannot be checked",
+      maxmemory_policy: server.evictionPolicy === "" ? "cannot be checked" : server.evictionPolicy,
+      maxmemory_bytes: server.maxmemoryBytes,
+      wait_replicas: settings.waitReplicas,
+      wait_aof: settings.waitAof,
+      deadline_ms: settings.deadlineMs,
+      round_trip_ms: standing.roundTripMs,
+      clock_difference_ms: standing.clockDifferenceMs,
+      prefix: settings.prefix,
+      revision: facts.revision,
+      compacted_revision: facts.compacted,
+      log_rows: standing.logRows,
+      entries: standing.entries,
+      tombstones: standing.tombstones,
+      request_keys: standing.requests,
+      base: facts.base,
+      gaps: facts.gaps,
+    },
+    warnings: [...durabilityWarnings(servers, settings), ...otherWarnings(servers, standing)],
+  };
+}
+
+const weakestFsync = (servers: readonly ServerFacts[]): string => {
+  const found = new Set(servers.map(({ aof, appendfsync }) => (aof ? (appendfsync ?? "cannot be checked") : "no log of writes")));
+  return ["no log of writes", "cannot be checked", "no", "everysec", "always"].find((policy) => found.has(policy)) ?? [...found].join(", ");
+};
+
+/** What an acknowledged write survives, by the weakest of the servers. */
+function durabilityOf(servers: readonly ServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): string {
+  const many = waitReplicas === 1 ? "1 replica" : `${waitReplicas} replicas`;
+  const canFailOver = topology !== "single" || servers.some(({ replicas }) => replicas > 0);
+  const failover = !canFailOver
+    ? ""
+    : waitReplicas > 0
+      ? `; ${many} confirmed it too, so that it survives a failover to one of those`
+      : "; a failover to a replica may lose the last acknowledged writes (wait_replicas=N waits for them)";
+  if (waitAof) return `an acknowledged write is on the disk of the primary${waitReplicas > 0 ? ` and of ${many}` : ""} (WAITAOF)${waitReplicas > 0 ? "" : failover}`;
+  switch (weakestFsync(servers)) {
+    case "always":
+      return `an acknowledged write is on disk (appendfsync always) before it is answered: it survives the end of any process and a loss of power${failover}`;
+    case "everysec":
+      return `an acknowledged write is on disk within about a second (appendfsync everysec): the end of the server's process keeps it, a loss of power may lose the last two seconds${failover}`;
+    case "no":
+      return `an acknowledged write is on disk when the system sees fit (appendfsync no): a loss of power may lose the last half minute or more${failover}`;
+    case "no log of writes":
+      return servers.some(({ aof, save }) => !aof && save === "")
+        ? "none: the server keeps nothing on disk, a restart loses everything"
+        : `an acknowledged write is in the server's memory; a restart or a loss of power loses what came after the last snapshot${failover}`;
+    default:
+      return `cannot be checked: the server does not let its settings be read (CONFIG GET)${failover}`;
+  }
+}
+
+function durabilityWarnings(servers: readonly ServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): EngineWarning[] {
+  const warnings: EngineWarning[] = [];
+  const warn = (says: string): void => void warnings.push({ about: "durability", says });
+  const fsync = weakestFsync(servers);
+  if (fsync === "no log of writes") warn("The server has no log of writes: what came after the last snapshot is lost by a restart. Set appendonly yes and appendfsync always.");
+  else if (fsync === "cannot be checked") warn("The server does not let its settings be read (CONFIG GET): whether an acknowledged write is on disk cannot be checked. Ask who runs it for appendonly yes and appendfsync always.");
+  else if (fsync !== "always" && !waitAof)
+    warn(`appendfsync is ${fsync}: acknowledged writes of the last moments can be lost with the machine's power. Set appendfsync always, or add wait_aof=1 to the store's URL (Redis 7.2 or newer, Valkey).`);
+  if (waitReplicas === 0 && (topology !== "single" || servers.some(({ replicas }) => replicas > 0)))
+    warn("Replicas are not waited for: a failover may lose acknowledged writes. Add wait_replicas=1 to the store's URL, and min-replicas-to-write 1 to the server's settings.");
+  return warnings;
+}
+
+function otherWarnings(servers: readonly ServerFacts[], { facts, clockDifferenceMs, shownRevision }: Standing): EngineWarning[] {
+  const warnings: EngineWarning[] = [];
+  const evicting = servers.find(({ evictionPolicy }) => evictionPolicy !== "noeviction" && evictionPolicy !== "");
+  if (evicting !== undefined)
+    warnings.push({
+      about: "eviction",
+      says: `maxmemory-policy is ${evicting.evictionPolicy}: when memory runs short the server removes parts of the store. Set it to noeviction.`,
+    });
+  if (Math.abs(clockDifferenceMs) > clockDifferenceMaxMs)
+    warnings.push({
+      about: "clock",
+      says: `The server's clock is ${Math.round(Math.abs(clockDifferenceMs) / 1_000)} s ${clockDifferenceMs > 0 ? "ahead of" : "behind"} this machine's; expiry follows the server's. Check both.`,
+    });
+  const gap = facts.gaps.at(-1);
+  if (gap !== undefined)
+    warnings.push({
+      about: "history",
+      says: `The history went back, or may have, ${facts.gaps.length === 1 ? "once" : `${facts.gaps.length} times`} (a failover, or a restart that may have lost writes): last to revision ${gap[0]}, and it went on above ${gap[1]}, so that no revision or token is given twice. Writes acknowledged in between may be lost.`,
+    });
+  if (shownRevision > facts.revision)
+    warnings.push({
+      about: "history",
+      says: `This process has seen revision ${shownRevision}, and the server shows ${facts.revision}: the history went back (a failover, or a restart that lost writes). The next write goes on above it.`,
+    });
+  return warnings;
+}

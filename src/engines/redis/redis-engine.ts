@@ -1,0 +1,276 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { shownUrl } from "../../kernel/store-url.ts";
+import { requireUnsealed } from "../../store/engine-rules.ts";
+import { compareKeys } from "../../store/ranges.ts";
+import type {
+  CommitResult,
+  Compacted,
+  DumpPage,
+  DumpQuery,
+  Engine,
+  EngineHealth,
+  LogPage,
+  LogQuery,
+  NamespaceFacts,
+  PreparedCommit,
+  Range,
+  ReadOptions,
+  RetentionPolicy,
+  Seal,
+  SearchAnswer,
+  SearchQuery,
+  Snapshot,
+  StoredRecord,
+  StoredRequest,
+} from "../../store/store.ts";
+import type { CommitReply } from "./commit-arguments.ts";
+import { commitArguments, commitResults, partsOf } from "./commit-arguments.ts";
+import { healthOf } from "./engine-health.ts";
+import { filterOf, lexicalBounds, metaKey, namespacesKey, storeKey } from "./key-names.ts";
+import type { Driver } from "./link.ts";
+import { clearAll, dumpPage, loadRecords } from "./moving.ts";
+import { sealScript } from "./moving-scripts.ts";
+import { ScriptRunner } from "./namespace-scripts.ts";
+import { readLive, readPast } from "./read-entries.ts";
+import { readLog } from "./read-log.ts";
+import { countScript, requestScript, standingScript } from "./read-scripts.ts";
+import { sealText, toRequest } from "./records.ts";
+import { lostAnswer } from "./redis-errors.ts";
+import type { RedisSettings } from "./redis-url.ts";
+import { parseRedisUrl } from "./redis-url.ts";
+import { RedisRoads } from "./roads.ts";
+import { searchText } from "./search-text.ts";
+import { StreamBell } from "./stream-bell.ts";
+import { commitScript, compactScript, sweepScript } from "./write-scripts.ts";
+
+/** The form in which this build keeps a store. A newer one is refused. */
+const schemaVersion = 1;
+
+export interface RedisEngineOptions {
+  readonly url: string;
+  readonly log?: Log;
+  /** Replaces the server's clock; only in tests, which own time. */
+  readonly timeSource?: Clock;
+}
+
+export async function openRedisEngine({ url, log = silentLog, timeSource }: RedisEngineOptions): Promise<Engine> {
+  const settings = parseRedisUrl(url);
+  const engine = new RedisEngine(await loadDriver(), settings, shownUrl(url), log, timeSource);
+  try {
+    await engine.ready();
+    return engine;
+  } catch (error) {
+    await engine[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import("ioredis");
+  } catch (cause) {
+    throw new HoldfastError("store_unsupported", "The driver for Redis is not installed.", { hint: "Install it beside Holdfast: npm install ioredis@6", cause });
+  }
+}
+
+class RedisEngine implements Engine {
+  readonly name = "redis";
+  readonly #settings: RedisSettings;
+  readonly #shownUrl: string;
+  readonly #timeSource: Clock | undefined;
+  readonly #roads: RedisRoads;
+  readonly #scripts: ScriptRunner;
+  readonly #bell: StreamBell;
+  /** Namespaces that are in the list, as far as this connection knows. */
+  readonly #listed = new Set<string>();
+  #closed = false;
+
+  constructor(driver: Driver, settings: RedisSettings, shown: string, log: Log, timeSource: Clock | undefined) {
+    this.#settings = settings;
+    this.#shownUrl = shown;
+    this.#timeSource = timeSource;
+    // A new connection may be to a server that has lost the list's newest names.
+    this.#roads = new RedisRoads(driver, settings, log, () => this.#listed.clear());
+    this.#scripts = new ScriptRunner(this.#roads, settings, timeSource);
+    this.#bell = new StreamBell(this.#roads, settings, log);
+  }
+
+  /** Every server is there and fit, and the keys under the prefix are ours, in a form that this build knows. */
+  async ready(): Promise<void> {
+    await this.#roads.servers();
+    const key = storeKey(this.#settings.prefix);
+    const found = await this.#roads.read(key, async (send) => {
+      await send("hsetnx", [key, "schema", String(schemaVersion)]);
+      return send("hget", [key, "schema"]);
+    });
+    const version = Number(found);
+    if (!Number.isSafeInteger(version) || version < 1)
+      throw new HoldfastError("store_damaged", "The key that says whose the store's keys are is not what Holdfast writes there. Nothing was overwritten.", {
+        hint: "Another program may use the same prefix: name another with prefix= in the store's URL.",
+      });
+    if (version > schemaVersion)
+      throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${schemaVersion}. Nothing was changed.`, {
+        hint: "Upgrade Holdfast, or name another store with --store.",
+        details: { schema_version: version, newest_known: schemaVersion },
+      });
+  }
+
+  read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
+    const scripts = this.#scripts.of(namespace);
+    return options.at === undefined ? readLive(scripts, ranges, options) : readPast(scripts, ranges, options.at, options);
+  }
+
+  async commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    await this.#list(namespace);
+    const results: CommitResult[] = [];
+    for (const part of partsOf(batch)) {
+      try {
+        results.push(...(await this.#commitPart(namespace, part)));
+      } catch (error) {
+        // What went before stands, so that "nothing was changed" would be wrong for a part of the batch.
+        throw results.length === 0 ? error : lostAnswer(error);
+      }
+    }
+    return results;
+  }
+
+  async #commitPart(namespace: string, batch: readonly PreparedCommit[]): Promise<CommitResult[]> {
+    const reply = (await this.#scripts.of(namespace).write(commitScript, commitArguments(batch))) as CommitReply;
+    if (reply[0] === "full") throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
+    if (reply[0] === "sealed") {
+      requireUnsealed(JSON.parse(reply[1] as string) as Seal, "commit");
+      throw new HoldfastError("internal", "A namespace was refused for a seal that forbids nothing.");
+    }
+    const [now, revision, raw, values] = reply as Extract<CommitReply, readonly [string, string, readonly unknown[], readonly string[]]>;
+    const nowMs = Number(now);
+    const before = this.#scripts.shownRevision(namespace);
+    this.#scripts.noteShown(namespace, { revision: Number(revision), nowMs });
+    // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
+    if (Number(revision) > before) setImmediate(() => this.#bell.ring(namespace));
+    return commitResults(batch, nowMs, raw, values);
+  }
+
+  async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
+    const scripts = this.#scripts.of(namespace);
+    const [facts, text] = (await scripts.read(requestScript, [key])) as [string, string | null];
+    scripts.show(facts);
+    if (text === null) return undefined;
+    const { fingerprint, outcome } = toRequest(text);
+    return { fingerprint, outcome };
+  }
+
+  log(namespace: string, query: LogQuery): Promise<LogPage> {
+    return readLog(this.#scripts.of(namespace), query);
+  }
+
+  async count(namespace: string, range: Range): Promise<number> {
+    const scripts = this.#scripts.of(namespace);
+    const [facts, count] = (await scripts.read(countScript, [...lexicalBounds(range), ...filterOf(range)])) as [string, string];
+    scripts.show(facts);
+    return Number(count);
+  }
+
+  search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
+    return searchText(this.#scripts.of(namespace), query);
+  }
+
+  onChange(namespace: string, ring: () => void): () => void {
+    return this.#bell.listen(namespace, ring);
+  }
+
+  async sweep(namespace: string, limit: number): Promise<number> {
+    const [count, now] = (await this.#scripts.of(namespace).write(sweepScript, ["0", String(limit)])) as [string, string];
+    this.#scripts.noteShown(namespace, { revision: 0, nowMs: Number(now) });
+    const swept = Number(count);
+    if (swept > 0) this.#bell.ring(namespace);
+    return swept;
+  }
+
+  async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted> {
+    const args = [policy.ageMs, policy.revisions, policy.tombstones, limit].map(String);
+    const [removed, more, now] = (await this.#scripts.of(namespace).write(compactScript, args)) as [string, string, string];
+    this.#scripts.noteShown(namespace, { revision: 0, nowMs: Number(now) });
+    return { removed: Number(removed), more: more === "1" };
+  }
+
+  async namespaces(): Promise<readonly string[]> {
+    const { prefix } = this.#settings;
+    const key = namespacesKey(prefix);
+    const names = (await this.#roads.read(key, (send) => send("smembers", [key]))) as readonly string[];
+    const used = await Promise.all(names.map((name) => this.#isUsed(name)));
+    return names.filter((_, i) => used[i]).sort(compareKeys);
+  }
+
+  async #isUsed(namespace: string): Promise<boolean> {
+    const key = metaKey(this.#settings.prefix, namespace);
+    const [revision, seal] = (await this.#roads.read(key, (send) => send("hmget", [key, "revision", "seal"]))) as [string | null, string | null];
+    return Number(revision ?? 0) > 0 || seal !== null;
+  }
+
+  async health(namespace: string): Promise<EngineHealth> {
+    const servers = await this.#roads.servers();
+    const scripts = this.#scripts.of(namespace);
+    const shownRevision = this.#scripts.shownRevision(namespace);
+    const startMs = performance.now();
+    const [factsText, logRows, entries, tombstones, requests, serverNow] = (await scripts.read(standingScript, [])) as [string, ...string[]];
+    const roundTripMs = performance.now() - startMs;
+    const clockDifferenceMs = this.#timeSource === undefined ? Math.round(Number(serverNow) + roundTripMs / 2 - Date.now()) : 0;
+    return healthOf(
+      servers,
+      this.#settings,
+      {
+        facts: scripts.learn(factsText),
+        logRows: Number(logRows),
+        entries: Number(entries),
+        tombstones: Number(tombstones),
+        requests: Number(requests),
+        roundTripMs: Math.round(roundTripMs * 100) / 100,
+        clockDifferenceMs,
+        shownRevision,
+      },
+      this.#shownUrl,
+    );
+  }
+
+  async backup(): Promise<undefined> {
+    return undefined;
+  }
+
+  dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
+    return dumpPage(this.#scripts.of(namespace), query);
+  }
+
+  async load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+    await this.#list(namespace);
+    await loadRecords(this.#scripts.of(namespace), records, facts);
+  }
+
+  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+    await this.#list(namespace);
+    await this.#scripts.of(namespace).write(sealScript, [sealText(seal)]);
+    this.#bell.ring(namespace);
+  }
+
+  async clear(namespace: string): Promise<void> {
+    await clearAll(this.#scripts.of(namespace));
+    this.#scripts.forget(namespace);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#bell.close();
+    this.#roads.close();
+  }
+
+  /** In the list before anything is in the namespace: in a cluster they lie in different slots, and what is not listed would never be swept. Once more does no harm. */
+  async #list(namespace: string): Promise<void> {
+    if (this.#listed.has(namespace)) return;
+    const key = namespacesKey(this.#settings.prefix);
+    await this.#roads.read(key, (send) => send("sadd", [key, namespace]));
+    this.#listed.add(namespace);
+  }
+}

@@ -1,0 +1,19 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { CliHost } from "./command.ts";
+
+export interface Question {
+  readonly question: string;
+  /** What is true when nobody says yes. */
+  readonly otherwise: string;
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+/** Asks on a terminal, and takes only a yes. Where nobody can be asked, --yes must have been given. */
+export async function confirmed(host: CliHost, { question, otherwise, yes, json }: Question): Promise<boolean> {
+  if (yes) return true;
+  if (!host.stdinIsTerminal || json) throw new HoldfastError("invalid_input", `--yes: is needed where nobody can be asked; ${otherwise}`, { details: { field: "--yes" } });
+  host.stdout.write(`${question} [y/N] `);
+  for await (const chunk of host.stdin()) return /^\s*y(es)?\s*$/i.test(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
+  return false;
+}

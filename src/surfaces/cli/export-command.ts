@@ -1,0 +1,132 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import type { Engine } from "../../store/store.ts";
+import type { Side } from "../../transfer/stores/compare-namespaces.ts";
+import type { CliHost, CliRuntime, Command, Invocation, Output } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, storeFlags } from "./store-flags.ts";
+import { safeText } from "./terminal-text.ts";
+
+const format =
+  "The file has one line of JSON for each thing, sorted: where each namespace stands, its log by revision, its keys by name, its request keys, and a checksum at the end. " +
+  "Each namespace is as it was at one revision, although others may write meanwhile. An unchanged store gives the same bytes again. A name that ends in .gz is compressed. Only its owner can read it.";
+
+export const exportCommand: Command = {
+  path: ["export"],
+  summary: "Write everything in the store as sorted lines of JSON",
+  details: `${namespacesMeaning("written")} ${format} A file of that name is replaced when the new one is complete.`,
+  operands: "[file]",
+  operandMeanings: [{ name: "file", meaning: "Where to write to; - or nothing is standard output." }],
+  flags: [],
+  examples: ["holdfast export state.jsonl", "holdfast export - --namespace team-a | gzip > team-a.jsonl.gz"],
+  run: (invocation) => runExport(invocation, fileOf(invocation) ?? "-", { replaces: true, done: "Exported" }),
+};
+
+export const backupCommand: Command = {
+  path: ["backup"],
+  summary: "Write everything in the store to a new file, and read it back to be sure",
+  details: `${namespacesMeaning("written")} ${format} A file that is there is never replaced. holdfast restore brings it back.`,
+  operands: "[file]",
+  operandMeanings: [{ name: "file", meaning: "The new file; holdfast-backup-TIME.jsonl.gz in the current folder when not given." }],
+  flags: [],
+  examples: ["holdfast backup", "holdfast backup /backups/monday.jsonl.gz --json"],
+  run: runBackup,
+};
+
+function fileOf({ words }: Invocation): string | undefined {
+  const [file, ...others] = words;
+  if (others.length > 0 || file === "") throw invalidInput("<file>", "must be the name of one file");
+  return file;
+}
+
+function runBackup(invocation: Invocation): Promise<number> {
+  const file = fileOf(invocation) ?? `holdfast-backup-${new Date().toISOString().replace(/[-:]/g, "").replace(/\..*/, "Z")}.jsonl.gz`;
+  if (file === "-") throw invalidInput("<file>", "must be a file, which is read back; holdfast export writes to standard output");
+  return runExport(invocation, file, { replaces: false, done: "Backed up", readsBack: true });
+}
+
+interface ExportFlavour {
+  readonly replaces: boolean;
+  readonly done: string;
+  readonly readsBack?: boolean;
+}
+
+async function runExport({ host, flags, json }: Invocation, file: string, flavour: ExportFlavour): Promise<number> {
+  await using runtime = await host.open(storeFlags(flags), { onlyLooks: true });
+  await using scratch = await host.openScratch();
+  return await interruptible(host, "stopped; no file was written.", async (signal) => {
+    const sides = await takeSnapshots(host, runtime, scratch.engine, namedNamespaces(flags), signal);
+    const { exportLines } = await import("../../transfer/files/export-lines.ts");
+    const { writeFile } = await import("../../transfer/files/write-file.ts");
+    const show = rateLine(host);
+    let records = 0;
+    const lines = exportLines(sides, `holdfast ${host.version}`, () => {
+      records += 1;
+      show("writing", records);
+    });
+    if (file === "-") await writeOut(host.stdout, lines, signal);
+    else await writeFile(file, lines, { replaces: flavour.replaces, signal });
+    clearLine(host);
+    if (flavour.readsBack === true) await readBack(file);
+    if (file === "-") return exitCodes.ok;
+    const namespaces = sides.map(({ namespace }) => namespace);
+    host.stdout.write(
+      json
+        ? `${JSON.stringify({ file, namespaces, records })}\n`
+        : `${flavour.done} ${namespaces.length} namespace${namespaces.length === 1 ? "" : "s"}, ${records} records, to ${safeText(file)}.\n`,
+    );
+    return exitCodes.ok;
+  });
+}
+
+/** Namespaces as of one revision each, in a store that stands still. */
+async function takeSnapshots(host: CliHost, { base, config }: CliRuntime, scratch: Engine, named: readonly string[] | undefined, signal: AbortSignal): Promise<readonly Side[]> {
+  const { snapshotNamespace, factsOf } = await import("../../transfer/stores/copy-namespace.ts");
+  const { engine } = base.server;
+  const show = rateLine(host);
+  const sides: Side[] = [];
+  for (const namespace of await chosenNamespaces(engine, named)) {
+    const source = { engine, namespace };
+    const { seal } = await factsOf(source);
+    if (seal?.state === "moved" || seal?.state === "filling") {
+      const why = seal.state === "moved" ? `was moved to ${seal.to}` : "is still being filled";
+      if (named !== undefined) throw new HoldfastError(seal.state === "moved" ? "moved" : "unavailable", `The namespace ${JSON.stringify(namespace)} ${why}; no file was written.`);
+      host.stderr.write(`holdfast: left out: ${safeText(namespace)} ${safeText(why)}\n`);
+      continue;
+    }
+    const destination = { engine: scratch, namespace };
+    await snapshotNamespace({
+      source,
+      destination,
+      by: "export",
+      clock: base.clock,
+      signal,
+      onlyLooks: config.readOnly,
+      onProgress: ({ stage, records, lag }) => show(`${namespace}: ${stage === "copying" ? "reading" : stage}`, records, lag === undefined ? "" : `, ${lag} revisions behind`),
+    });
+    sides.push(destination);
+  }
+  clearLine(host);
+  return sides;
+}
+
+/** What a pipe does not take at once must not gather in memory. */
+async function writeOut(stdout: Output, lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+  const { chunksOf } = await import("../../transfer/files/write-file.ts");
+  for await (const chunk of chunksOf(lines)) {
+    signal.throwIfAborted();
+    const took = stdout.write(chunk);
+    if (took === false && "once" in stdout) await new Promise((resolve) => (stdout as unknown as NodeJS.WriteStream).once("drain", resolve));
+  }
+}
+
+async function readBack(file: string): Promise<void> {
+  const { readExport } = await import("../../transfer/files/read-export.ts");
+  try {
+    for await (const _ of readExport(file));
+  } catch (error) {
+    throw new HoldfastError("store_damaged", `The backup was written but cannot be read back: ${(error as Error).message}`, {
+      hint: "Check the disk and make another.",
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,81 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { requireNamespace } from "../../store/namespace-store.ts";
+import type { Loaded, LoadOptions, Until } from "../../transfer/files/load-export.ts";
+import type { Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { confirmed } from "./confirmed.ts";
+import { clearLine, interruptible, namedNamespaces, rateLine, storeFlags } from "./store-flags.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { safeText, styleFor, table } from "./terminal-text.ts";
+
+/** What import and restore share: a file that export or backup wrote, into namespaces that are empty. */
+
+/** `holdfast import FILE`: the store it came from is no longer used, and this one goes on exactly where it stood. */
+export const importFile = (invocation: Invocation, path: string): Promise<number> => loadFile(invocation, path, { verb: "import", done: "Imported", leaps: false });
+
+export interface LoadFlavour {
+  readonly verb: "import" | "restore";
+  readonly done: string;
+  readonly leaps: boolean;
+  readonly until?: Until;
+}
+
+export async function loadFile({ host, flags, json }: Invocation, path: string, { verb, done, leaps, until }: LoadFlavour): Promise<number> {
+  const dryRun = flags["dry-run"] === true;
+  const undoes = flags.undo === true;
+  const { loadExport, planLoad, undoLoad } = await import("../../transfer/files/load-export.ts");
+  const into = await chooseNamespaces(flags, path);
+  if (until !== undefined && "revision" in until && into.size > 1) throw invalidInput("--at", "a revision is one namespace's; name it with --namespace, or give a time");
+  await using runtime = await host.open(storeFlags(flags));
+  if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", `${verb} changes the store, and this command was started read-only.`);
+  const { engine } = runtime.base.server;
+  if (undoes) {
+    const undone = await undoLoad({ engine, path, into });
+    host.stdout.write(
+      json ? `${JSON.stringify({ undone })}\n` : undone.length === 0 ? "There is nothing to undo.\n" : undone.map((name) => `${safeText(name)}: empty again\n`).join(""),
+    );
+    return exitCodes.ok;
+  }
+  return await interruptible(host, `stopped; nothing was ${verb === "import" ? "imported" : "restored"}.`, async (signal) => {
+    const show = rateLine(host);
+    const options: LoadOptions = { engine, clock: runtime.base.clock, path, into, until, leaps, signal, onProgress: (stage, records) => show(stage, records) };
+    const plan = await planLoad(options);
+    clearLine(host);
+    const planned = [...into].map(([namespace, name]) => ({ namespace, into: name, revision: plan.chosen.get(namespace)?.revision ?? 0 }));
+    if (!json) host.stdout.write(renderPlan(planned, styleFor(host.stdout, runtime.config.colourAllowed, 0)));
+    const applies =
+      !dryRun && (await confirmed(host, { question: `${verb === "import" ? "Import" : "Restore"}?`, otherwise: "nothing was changed", yes: flags.yes === true, json }));
+    const loaded = applies ? await loadExport(options, plan) : [];
+    clearLine(host);
+    if (json) host.stdout.write(`${JSON.stringify({ applied: applies, sha256: plan.sha256, namespaces: applies ? loaded.map(toJson) : planned })}\n`);
+    else host.stdout.write(applies ? loaded.map((one) => sentence(done, one)).join("") : `\n${dryRun ? "Nothing was changed: this was a dry run." : "Nothing was changed."}\n`);
+    return applies || dryRun ? exitCodes.ok : exitCodes.negative;
+  });
+}
+
+const toJson = ({ namespace, into, records, through, revision }: Loaded) => ({ namespace, into, records, history_through: through, revision });
+
+const sentence = (done: string, { into, records, through, revision }: Loaded): string =>
+  `${done} ${safeText(JSON.stringify(into))}: ${records} records up to revision ${through}, compared with the file.${revision === through ? "" : ` It goes on above revision ${revision}, so that no version or token is given twice.`}\n`;
+
+const renderPlan = (planned: readonly { readonly namespace: string; readonly into: string; readonly revision: number }[], style: TextStyle): string =>
+  table(
+    ["namespace", "into", "history up to revision"],
+    planned.map(({ namespace, into, revision }) => [safeText(namespace), safeText(into), String(revision)]),
+    style,
+  );
+
+async function chooseNamespaces(flags: Invocation["flags"], path: string): Promise<ReadonlyMap<string, string>> {
+  const { readHeader } = await import("../../transfer/files/read-export.ts");
+  const { namespaces } = await readHeader(path);
+  const named = namedNamespaces(flags);
+  const missing = named?.find((name) => !namespaces.includes(name));
+  if (missing !== undefined)
+    throw new HoldfastError("not_found", `--namespace: the file has no namespace ${JSON.stringify(missing)}.`, { hint: `It has ${namespaces.slice(0, 20).join(", ")}.` });
+  const chosen = named ?? namespaces;
+  const other = flags["to-namespace"];
+  if (other === undefined) return new Map(chosen.map((name) => [name, name]));
+  if (chosen.length !== 1) throw invalidInput("--to-namespace", "names one namespace; choose it with --namespace");
+  requireNamespace(other as string);
+  return new Map([[chosen[0] as string, other as string]]);
+}

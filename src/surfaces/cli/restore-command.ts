@@ -1,0 +1,130 @@
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { everything } from "../../store/ranges.ts";
+import type { NamespaceFacts, Range, Revision, Snapshot, Store } from "../../store/store.ts";
+import type { Until } from "../../transfer/files/load-export.ts";
+import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { confirmed } from "./confirmed.ts";
+import { loadFile } from "./load-file.ts";
+import { clearLine, interruptible, rateLine } from "./store-flags.ts";
+import { safeText } from "./terminal-text.ts";
+
+export const restoreCommand: Command = {
+  path: ["restore"],
+  summary: "Bring back a backup, or an earlier state of a namespace, without ever giving a version or token twice",
+  details:
+    "A file goes into namespaces that are empty here. Agents may have worked on after it was written, so revisions, versions and tokens go on far above any they can have been given; history up to the backup is there. " +
+    "With --at it ends at that revision or moment. With --in-place a namespace in use is changed back to what it was, from its own history (--at alone) or from a file, as new commits on top: nothing is lost, and what others write meanwhile may stay. " +
+    "Not brought back in place: leases (who holds what stays as it is), what would have expired since, and request keys (a request that was answered stays answered).",
+  operands: "[file]",
+  operandMeanings: [{ name: "file", meaning: "What holdfast backup or export wrote. May be left out with --in-place --at." }],
+  flags: [
+    { name: "at", takes: "WHEN", meaning: "A revision, or a time such as 2026-11-15T10:00:00Z: the state as of then." },
+    { name: "to-namespace", takes: "NAME", meaning: "Of a file with one namespace: what it is to be called here." },
+    { name: "in-place", meaning: "Change the namespace that is in use (--namespace) back." },
+    { name: "dry-run", meaning: "Read and check the file, and change nothing." },
+    { name: "undo", meaning: "Empty what a broken-off restore of this file left." },
+    { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
+  ],
+  examples: [
+    "holdfast restore monday.jsonl.gz --store sqlite:./fresh.db --yes",
+    "holdfast restore monday.jsonl.gz --at 2026-11-15T10:00:00Z --namespace default --to-namespace as-of-ten",
+    "holdfast restore --in-place --at 4711",
+  ],
+  run: runRestore,
+};
+
+async function runRestore(invocation: Invocation): Promise<number> {
+  const { flags, words } = invocation;
+  const [file, ...others] = words;
+  if (others.length > 0) throw invalidInput("<file>", "must be the name of one file");
+  const until = flags.at === undefined ? undefined : readUntil(flags.at as string);
+  if (flags["in-place"] === true) return runInPlace(invocation, file, until);
+  if (file === undefined) throw invalidInput("<file>", "is missing; give what holdfast backup wrote, or --in-place --at for an earlier state of a namespace in use");
+  return loadFile(invocation, file, { verb: "restore", done: "Restored", leaps: true, until });
+}
+
+const timeForm = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+function readUntil(text: string): Until {
+  if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
+  const atMs = timeForm.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(atMs)) throw invalidInput("--at", "must be a revision, or a time such as 2026-11-15T10:00:00Z");
+  return { atMs };
+}
+
+async function runInPlace({ host, flags, json }: Invocation, file: string | undefined, until: Until | undefined): Promise<number> {
+  for (const flag of ["to-namespace", "undo", "dry-run"]) if (flags[flag] !== undefined) throw invalidInput(`--${flag}`, "does not go with --in-place");
+  if (file === undefined && until === undefined) throw invalidInput("--at", "is missing; say which revision or moment to go back to");
+  await using runtime = await host.open(flags);
+  if (runtime.config.readOnly) throw new HoldfastError("read_only", "restore changes the store, and this command was started read-only.");
+  await using scratch = await host.openScratch();
+  return await interruptible(host, "stopped; what was changed so far stays changed. The same command goes on.", async (signal) => {
+    const { base, config } = runtime;
+    const [{ restoreInPlace }, { Hold, factsOf }] = await Promise.all([import("../../transfer/files/restore-in-place.ts"), import("../../transfer/stores/copy-namespace.ts")]);
+    const side = { engine: base.server.engine, namespace: config.namespace };
+    const at = file === undefined ? await revisionOf(base.store, until as Until, await factsOf(side)) : undefined;
+    const past = file === undefined ? pastOf(base.store, at as Revision) : await pastFrom(runtime, scratch.engine, file, until, signal);
+    // Says so now when the past is not there.
+    await past({ start: "", end: "" }, 1);
+    const what = file === undefined ? `as of revision ${at}` : `as ${safeText(file)} has it`;
+    const question = `Change the namespace ${safeText(JSON.stringify(config.namespace))} back to its state ${what}?`;
+    if (!(await confirmed(host, { question, otherwise: "nothing was changed", yes: flags.yes === true, json }))) {
+      host.stdout.write("Nothing was changed.\n");
+      return exitCodes.negative;
+    }
+    const hold = new Hold(side, base.clock);
+    await hold.renew();
+    try {
+      const show = rateLine(host);
+      const done = await restoreInPlace({ ...base, agent: config.agent }, past, async (entries) => {
+        signal.throwIfAborted();
+        await hold.renew();
+        show("restoring", entries);
+      });
+      clearLine(host);
+      report(host, json, { namespace: config.namespace, at, ...done });
+      return exitCodes.ok;
+    } finally {
+      if ((await factsOf(side)).seal?.state === "copying") await side.engine.seal(side.namespace, undefined);
+    }
+  });
+}
+
+function report(
+  host: CliHost,
+  json: boolean,
+  { namespace, at, written, removed, same, revision }: { namespace: string; at?: Revision; written: number; removed: number; same: number; revision: Revision },
+): void {
+  if (json) host.stdout.write(`${JSON.stringify({ namespace, restored_to: at ?? null, written, removed, same, revision })}\n`);
+  else host.stdout.write(`Restored ${safeText(JSON.stringify(namespace))}: ${written} entries written, ${removed} removed, ${same} were the same; now at revision ${revision}.\n`);
+}
+
+const pastOf =
+  (store: Store, at: Revision) =>
+  (range: Range, limit: number): Promise<Snapshot> =>
+    store.read(range, { at, limit });
+
+/** The file's namespace, in a store of its own. */
+async function pastFrom({ base, config }: CliRuntime, engine: CliRuntime["base"]["server"]["engine"], path: string, until: Until | undefined, signal: AbortSignal) {
+  const { loadExport, planLoad } = await import("../../transfer/files/load-export.ts");
+  const { openNamespaceStore } = await import("../../store/namespace-store.ts");
+  const options = { engine, clock: base.clock, path, into: new Map([[config.namespace, config.namespace]]), until, leaps: false, signal };
+  await loadExport(options, await planLoad(options));
+  const store = openNamespaceStore(engine, config.namespace, base.clock);
+  return (range: Range, limit: number): Promise<Snapshot> => store.read(range, { limit });
+}
+
+/** The newest revision up to a moment. */
+async function revisionOf(store: Store, until: Until, { compacted, compactedAtMs }: NamespaceFacts): Promise<Revision> {
+  if ("revision" in until) return until.revision;
+  if (until.atMs < compactedAtMs)
+    throw new HoldfastError("compacted", `--at: history is kept from ${new Date(compactedAtMs).toISOString()} on; nothing was changed.`, { details: { field: "--at" } });
+  for (let before: Revision | undefined; ; ) {
+    const page = await store.log({ ranges: [everything], reverse: true, values: false, lenient: true, before });
+    const found = page.rows.find(({ atMs }) => atMs <= until.atMs);
+    // Below the compacted revision single rows are left, of what has not been changed since.
+    if (found !== undefined || page.done) return Math.max(compacted, found?.revision ?? 0);
+    before = page.through;
+  }
+}

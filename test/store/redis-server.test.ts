@@ -1,0 +1,205 @@
+import { expect, test } from "vitest";
+import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
+import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
+import { neededRights } from "../../src/engines/redis/rights.ts";
+import type { ServerFacts } from "../../src/engines/redis/server-facts.ts";
+import { requireUsable } from "../../src/engines/redis/server-facts.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { isHoldfastError } from "../../src/kernel/errors.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { everything } from "../../src/store/ranges.ts";
+import { freshRedisUrl } from "../support/servers/fresh-url.ts";
+import type { RedisServer } from "../support/servers/redis-server.ts";
+import { startRedis, startReplicaOf } from "../support/servers/redis-server.ts";
+import { commit, put } from "./conformance/fixture.ts";
+
+/** What refuses to open, or to do something: code, words and fix, and never the password. */
+async function refusal(work: Promise<unknown>): Promise<{ code: string; text: string }> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!isHoldfastError(error)) throw new Error(`Expected a refusal, got ${String(error)}.`, { cause: error });
+  const text = `${error.message} ${error.hint ?? ""}`;
+  expect(text).not.toContain("hunter2");
+  return { code: error.code, text };
+}
+
+const at = (server: RedisServer, query = "", user = ""): string => `redis://${user}127.0.0.1:${server.port}${query}`;
+
+test("nothing is touched outside the prefix, and odd names of namespaces stay apart", async () => {
+  await using server = await startRedis();
+  await server.command("SET", "foreign", "untouched");
+  await server.command("HSET", "holdfast", "x", 1);
+  {
+    await using engine = await openRedisEngine({ url: at(server, "?prefix=app:") });
+    for (const name of ["a", "a:b", "a/b c@d", "é", "a:m"]) {
+      const store = openNamespaceStore(engine, name, systemClock);
+      await commit(store, [put("k", name, { ttlMs: 60_000, index: { area: "x:y", terms: [["t", 1]], length: 1 } }), put("gone")], {
+        request: { key: "r", fingerprint: "f", note: null },
+      });
+      await commit(store, { op: "delete", key: "gone" });
+      await engine.compact(name, { ageMs: 0, revisions: 0, tombstones: 0 }, 100);
+      expect((await store.read(everything)).entries).toMatchObject([{ key: "k", value: name }]);
+    }
+    expect(await engine.namespaces()).toEqual(["a", "a/b c@d", "a:b", "a:m", "é"]);
+  }
+  const keys = (await server.command("KEYS", "*")) as string[];
+  expect(keys.filter((key) => !key.startsWith("app:")).toSorted()).toEqual(["foreign", "holdfast"]);
+  expect(keys.length).toBeGreaterThan(20);
+  expect(await server.command("GET", "foreign")).toBe("untouched");
+  expect(await server.command("HGETALL", "holdfast")).toEqual(["x", "1"]);
+});
+
+test("keys and memory are bounded: what is deleted, expired and compacted leaves nothing behind but a little", async () => {
+  const url = await freshRedisUrl();
+  await using engine = await openRedisEngine({ url });
+  const store = openNamespaceStore(engine, "bounded", systemClock);
+  const facts = async () => (await engine.health("bounded")).facts;
+  for (let round = 0; round < 3; round += 1) {
+    for (let i = 0; i < 20; i += 1) await commit(store, put(`k${round}-${i}`, "x".repeat(100), { index: { area: "notes", terms: [[`term${round}-${i}`, 100]], length: 1 } }));
+    for (let i = 0; i < 20; i += 1) await commit(store, { op: "delete", key: `k${round}-${i}` });
+    while ((await engine.compact("bounded", { ageMs: 0, revisions: 0, tombstones: 0 }, 50)).more);
+    expect(await facts()).toMatchObject({ log_rows: 0, entries: 0, tombstones: 0 });
+    expect(await store.search({ areas: ["notes"], terms: [`term${round}-0`] })).toMatchObject({ documents: 0, totalLength: 0, frequencies: [0] });
+  }
+});
+
+test("a wrong password, a missing one, a needless one and a database that is not there are named, with no secret in the text", async () => {
+  await using server = await startRedis({ password: "correct" });
+  expect(await refusal(openRedisEngine({ url: at(server, "", ":hunter2@") }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/does not accept the user and password.*%XX/) });
+  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/asks for a password.*redis:\/\/:PASSWORD@/) });
+  expect(await refusal(openRedisEngine({ url: at(server, "/77", ":correct@") }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/no database of that number/) });
+  await using engine = await openRedisEngine({ url: at(server, "/5", ":correct@") });
+  expect(JSON.stringify(await engine.health("x"))).not.toContain("correct");
+});
+
+test("a user with exactly the documented rights can do everything, one without names the rights that are missing", async () => {
+  await using server = await startRedis();
+  await server.command("ACL", "SETUSER", "app", "on", ">hunter2", ...neededRights("holdfast:").split(" ").filter((right) => right !== "+waitaof"));
+  await using engine = await openRedisEngine({ url: at(server, "", "app:hunter2@") });
+  const store = openNamespaceStore(engine, "rights", systemClock);
+  const index = { area: "notes", terms: [["t", 1]] as const, length: 1 };
+  const rings = new Promise<void>((resolve) => void engine.onChange("rights", resolve));
+  await commit(store, [put("a", 1, { index }), put("b", 1, { ttlMs: 1, index }), put("c")], { request: { key: "r", fingerprint: "f", note: 1 }, checks: [{ key: "a", is: "absent" }] });
+  await commit(store, [put("a", 2), { op: "delete", key: "c" }]);
+  await rings;
+  await store.read(everything, { at: 1 });
+  await store.read(everything, { reverse: true });
+  await store.log({ ranges: [everything], narrow: true, reverse: true });
+  await store.search({ areas: ["notes"], terms: ["t"] });
+  expect(await store.count(everything)).toBeGreaterThan(0);
+  expect(await store.readRequest("r")).toMatchObject({ fingerprint: "f" });
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await engine.sweep("rights", 10);
+  await engine.compact("rights", { ageMs: 0, revisions: 0, tombstones: 0 }, 100);
+  for (const part of ["log", "keys", "requests", "changes"] as const) {
+    const after = part === "requests" ? { keptUntilMs: 0, key: "r" } : part === "keys" ? "a" : (await engine.dump("rights", { part: "log", after: 0 })).facts.compacted;
+    await engine.dump("rights", { part, after } as Parameters<typeof engine.dump>[1]);
+  }
+  await engine.seal("other", { state: "filling", progress: null });
+  await engine.load("other", (await engine.dump("rights", { part: "log", after: 0 })).records);
+  await engine.clear("other");
+  expect(await engine.namespaces()).toEqual(["rights"]);
+  expect((await engine.health("rights")).facts.appendfsync).toBe("always");
+
+  await server.command("ACL", "SETUSER", "app", "-xadd");
+  expect(await refusal(store.commit({ writer: "w", writes: [put("a")] }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/lacks a right.*ACL SETUSER NAME ~holdfast:\* -@all/) });
+  await server.command("ACL", "SETUSER", "app", "+xadd", "-zadd", "-xdel");
+  expect(await refusal(openRedisEngine({ url: at(server, "", "app:hunter2@") }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/may not use zadd, xdel on keys/) });
+  await server.command("ACL", "SETUSER", "app", "+zadd", "+xdel", "-config|get");
+  await using unchecked = await openRedisEngine({ url: at(server, "", "app:hunter2@") });
+  const health = await unchecked.health("rights");
+  expect(health.durability).toMatch(/cannot be checked/);
+  expect(health.warnings).toContainEqual({ about: "durability", says: expect.stringMatching(/CONFIG GET/) });
+  await server.command("ACL", "SETUSER", "app", "-info");
+  expect(await refusal(openRedisEngine({ url: at(server, "", "app:hunter2@") }))).toMatchObject({ code: "store_unsupported", text: expect.stringContaining("+info") });
+});
+
+test("a server that may evict, keeps nothing or only follows is refused; allow_loss lets it through, loudly", async () => {
+  await using server = await startRedis();
+  await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/maxmemory-policy is allkeys-lru.*noeviction.*allow_loss=1/) });
+  await server.command("CONFIG", "SET", "appendonly", "no");
+  await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/keeps nothing on disk.*appendonly yes.*allow_loss=1/) });
+  await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  await using engine = await openRedisEngine({ url: at(server, "?allow_loss=1") });
+  const { durability, warnings } = await engine.health("x");
+  expect(durability).toMatch(/^none/);
+  expect(warnings.map(({ about }) => about).toSorted()).toEqual(["durability", "eviction"]);
+  await server.command("CONFIG", "SET", "save", "3600 1");
+  await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  await using snapshots = await openRedisEngine({ url: at(server) });
+  expect((await snapshots.health("x")).durability).toMatch(/last snapshot/);
+  await using replica = await startReplicaOf(server);
+  expect(await refusal(openRedisEngine({ url: at(replica) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/is a replica.*redis\+sentinel/) });
+});
+
+test("a server that is too old, or too old for what the URL asks, is refused with the version it needs", () => {
+  const facts: ServerFacts = {
+    product: "Redis",
+    version: "6.2.14",
+    runId: "r",
+    isPrimary: true,
+    isCluster: false,
+    replicas: 0,
+    evictionPolicy: "noeviction",
+    maxmemoryBytes: 0,
+    aof: true,
+    appendfsync: "always",
+    save: "",
+    minReplicas: 0,
+    home: "h:1",
+  };
+  expect(() => requireUsable(facts, parseRedisUrl("redis://h"))).toThrowError(/Redis 6\.2\.14; Holdfast needs Redis 7\.0 or newer, or Valkey/);
+  expect(() => requireUsable({ ...facts, version: "7.0.15" }, parseRedisUrl("redis://h?wait_aof=1"))).toThrowError(/wait_aof=1 needs Redis 7\.2/);
+  expect(() => requireUsable({ ...facts, version: "10.1.0", isCluster: true }, parseRedisUrl("redis://h"))).toThrowError(/node of a Redis Cluster/);
+  requireUsable({ ...facts, version: "7.0.0" }, parseRedisUrl("redis://h"));
+});
+
+test("a newer schema, and keys of another program under the prefix, are refused untouched", async () => {
+  await using server = await startRedis();
+  await server.command("HSET", "newer:store", "schema", 7);
+  expect(await refusal(openRedisEngine({ url: at(server, "?prefix=newer:") }))).toEqual({ code: "store_newer", text: expect.stringMatching(/schema 7.*up to 1.*Upgrade/) });
+  await server.command("SET", "foreign:store", "mine");
+  expect(await refusal(openRedisEngine({ url: at(server, "?prefix=foreign:") }))).toMatchObject({ code: "store_damaged", text: expect.stringMatching(/another with prefix=/) });
+  expect(await server.command("GET", "foreign:store")).toBe("mine");
+});
+
+test("a full Redis refuses writes whole, serves reads, and heals when there is room again", async () => {
+  await using server = await startRedis({ args: ["--maxmemory", "12mb"] });
+  await using engine = await openRedisEngine({ url: at(server) });
+  const store = openNamespaceStore(engine, "full", systemClock);
+  const big = "x".repeat(500_000);
+  let code = "";
+  let written = 0;
+  for (; code === "" && written < 100; written += 1) {
+    const error = await store.commit({ writer: "w", writes: [put(`k${written}`, big), put(`l${written}`, 1)] }).catch((reason: unknown) => reason);
+    if (isHoldfastError(error)) code = error.code;
+  }
+  written -= 1;
+  expect(code).toBe("storage_full");
+  const { entries, revision } = await store.read(everything, { values: false });
+  expect([entries.length, revision]).toEqual([2 * written, written]);
+  // Compaction must work where nothing else does.
+  await server.command("CONFIG", "SET", "maxmemory", "100mb");
+  await commit(store, put("k0", "small"));
+  await server.command("CONFIG", "SET", "maxmemory", "6mb");
+  await engine.compact("full", { ageMs: 0, revisions: 0, tombstones: 0 }, 1_000);
+  await server.command("CONFIG", "SET", "maxmemory", "100mb");
+  expect((await commit(store, put("after"))).revision).toBe(written + 2);
+});
+
+test("a namespace whose standing was removed by somebody is damaged, and a commit to it changes nothing", async () => {
+  await using server = await startRedis();
+  {
+    await using engine = await openRedisEngine({ url: at(server) });
+    await commit(openNamespaceStore(engine, "n", systemClock), put("a"));
+  }
+  await server.command("DEL", "holdfast:{n}:m");
+  await using engine = await openRedisEngine({ url: at(server) });
+  expect(await refusal(openNamespaceStore(engine, "n", systemClock).commit({ writer: "w", writes: [put("b")] }))).toMatchObject({ code: "store_damaged" });
+  expect(await server.command("XLEN", "holdfast:{n}:l")).toBe(1);
+  expect(await server.command("HLEN", "holdfast:{n}:e")).toBe(1);
+});
