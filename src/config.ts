@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { homedir, hostname, userInfo } from "node:os";
-import { join } from "node:path";
+import { hostname, userInfo } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
 import type { SettingName, SettingSource, Settings } from "./settings.ts";
-import { absolutePath, configFileSource, configSchema, settingFlags, settingSources } from "./settings.ts";
+import { absolutePath, configFileSource, configSchema, homeFolder, settingFlags, settingSources } from "./settings.ts";
 
 /**
  * Every setting, from a flag, the environment or a file, checked once here and then a plain value.
@@ -57,7 +57,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
     claimTtlMs: claimTtl,
     historyAgeMs: historyAge,
     journalAgeMs: journalAge,
-    home: homedir(),
+    home: homeFolder(),
     origins,
     colourAllowed: nonEmpty(environment.NO_COLOR) === undefined,
   };
@@ -114,10 +114,13 @@ function withAbsolutePath(given: Given | undefined): Given | undefined {
   return { ...given, raw: `sqlite:${path === ":memory:" ? path : absolutePath(path)}` };
 }
 
+/** The XDG specification wants relative ones ignored. */
+const absolute = (path: string | undefined): string | undefined => (path !== undefined && isAbsolute(path) ? path : undefined);
+
 function dataFolder(environment: Environment): string {
-  if (process.platform === "darwin") return join(homedir(), "Library", "Application Support", "holdfast");
-  if (process.platform === "win32") return join(nonEmpty(environment.LOCALAPPDATA) ?? join(homedir(), "AppData", "Local"), "holdfast");
-  return join(nonEmpty(environment.XDG_DATA_HOME) ?? join(homedir(), ".local", "share"), "holdfast");
+  if (process.platform === "darwin") return join(homeFolder(), "Library", "Application Support", "holdfast");
+  if (process.platform === "win32") return join(nonEmpty(environment.LOCALAPPDATA) ?? join(homeFolder(), "AppData", "Local"), "holdfast");
+  return join(absolute(environment.XDG_DATA_HOME) ?? join(homeFolder(), ".local", "share"), "holdfast");
 }
 
 function readConfigFile(flags: Flags, environment: Environment): { readonly settings: Readonly<Record<string, unknown>>; readonly origin: string } {
@@ -169,15 +172,30 @@ function sessionId(): number | undefined {
 /** The environment for a child process, with some variables of our own. */
 export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({ ...process.env, ...extra });
 
+/** What ties a git to one repository, as a git that started us (in a hook, in `rebase --exec`) would have set it. */
+const repositoryVariables = [
+  "GIT_DIR",
+  "GIT_WORK_TREE",
+  "GIT_INDEX_FILE",
+  "GIT_PREFIX",
+  "GIT_COMMON_DIR",
+  "GIT_OBJECT_DIRECTORY",
+  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+  "GIT_NAMESPACE",
+];
+
+/** The environment for a git that is to look at the folder it is told. */
+export const gitEnvironment = (): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(process.env).filter(([name]) => !repositoryVariables.includes(name)));
+
 /** Where this machine and its user keep clients' files; src/install works with it. */
 export const clientPlaces = (environment: Environment = process.env) => ({
-  home: homedir(),
+  home: homeFolder(),
   project: process.cwd(),
   platform: process.platform,
   claudeFolder: nonEmpty(environment.CLAUDE_CONFIG_DIR),
   codexFolder: nonEmpty(environment.CODEX_HOME),
   hermesFolder: nonEmpty(environment.HERMES_HOME),
-  xdgConfigFolder: nonEmpty(environment.XDG_CONFIG_HOME),
+  xdgConfigFolder: absolute(environment.XDG_CONFIG_HOME),
   appDataFolder: nonEmpty(environment.APPDATA),
   dataFolder: dataFolder(environment),
 });

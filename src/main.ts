@@ -2,7 +2,7 @@ import { fstatSync, realpathSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
-import { childEnvironment, clientPlaces, defaultAgent, readConfig, settingArguments } from "./config.ts";
+import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
 import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
 import { hasPassword } from "./kernel/store-url.ts";
@@ -74,9 +74,10 @@ async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: read
   if (config.readOnly && event === "pre-compact") return "";
   try {
     const input = isatty(0) ? {} : await readHookInput(process.stdin);
-    await using opened = await openStore(config, { stays: false, log: silentLog });
+    // Whoever only looks for something to tell leaves no empty store behind.
+    await using opened = await openStore(config, { stays: false, log: silentLog, creates: event === "pre-compact" });
     const { surroundings } = opened.base.server;
-    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, ttlMs: config.journalAgeMs });
+    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, gitEnvironment: gitEnvironment(), ttlMs: config.journalAgeMs });
   } catch (error) {
     // Whoever looks for the reason asks for it with --log-level debug.
     openLog(config.logLevel)("debug", "hook_failed", { problem: error instanceof Error ? error.stack : String(error) });
@@ -134,7 +135,10 @@ async function verify(flags: Readonly<Record<string, FlagValue>>, request: Verif
   return { passed: report.passed, report, text: renderReport(report) };
 }
 
-/** The settings given as flags go into the client's file; hooks need only those that say where the store is. */
+/** What a hook must know too: where the store is, and what may be written there and for how long. */
+const hookSettings = ["store", "namespace", "config", "journal-age", "read-only"];
+
+/** The settings given as flags go into the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
   const config = readConfig(flags);
   const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
@@ -150,9 +154,9 @@ async function planClientChange(flags: Readonly<Record<string, FlagValue>>, requ
       },
     );
   const serverArgs = settingArguments(flags, config);
-  const storeArgs = settingArguments(flags, config, ["store", "namespace", "config"]);
+  const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
-  const plan = await planChange({ ...request, serverArgs, storeArgs }, clientPlaces(), running, Date.now());
+  const plan = await planChange({ ...request, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
   return { ...plan, colourAllowed: config.colourAllowed };
 }
 

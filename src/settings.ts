@@ -1,12 +1,23 @@
-import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { homedir, userInfo } from "node:os";
+import { isAbsolute, resolve } from "node:path";
 import * as z from "zod";
 import { durationForms, parseDurationMs } from "./kernel/duration.ts";
 import { storeForms, storeProblem } from "./kernel/store-url.ts";
 
 /** The table of settings: what each accepts, where it comes from and what it means. Reading them is config.ts's work; help texts and docs/configuration.md are made from here. */
+
+/** HOME may be empty or relative where somebody made the environment by hand: memory would then be another one in every folder. */
+export function homeFolder(): string {
+  const named = homedir();
+  try {
+    return isAbsolute(named) ? named : userInfo().homedir;
+  } catch {
+    return resolve(named);
+  }
+}
+
 /** Clients start servers without a shell, so nobody else expands the tilde; a folder called "~" is never what was meant. */
-export const absolutePath = (path: string): string => resolve(path.replace(/^~(?=[/\\])/, () => homedir()));
+export const absolutePath = (path: string): string => resolve(path.replace(/^~(?=[/\\])/, () => homeFolder()));
 
 const durationMs = (minMs: number, maxMs: number) =>
   z

@@ -22,7 +22,7 @@ const laws: Laws = {
     "engines/sqlite": may([...waist, "search"], ["@photostructure/sqlite"]),
     "engines/postgres": may(waist, ["pg"]),
     "engines/redis": may(waist, ["ioredis"]),
-    domain: may(waist),
+    domain: may([...waist, "search"]),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
     "domain/knowledge": may(domainBasis),

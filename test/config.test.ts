@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { readConfig } from "../src/config.ts";
+import { clientPlaces, readConfig } from "../src/config.ts";
 import { formatDuration, parseDurationMs } from "../src/kernel/duration.ts";
 import { hasPassword, shownUrl } from "../src/kernel/store-url.ts";
 import { version } from "../src/kernel/version.ts";
@@ -76,7 +76,19 @@ describe("the journal", () => {
 describe("the store", () => {
   test.skipIf(process.platform !== "linux")("is a file in the user's data folder by default", () => {
     expect(readConfig({}, { XDG_DATA_HOME: "/data" }).store).toBe("sqlite:/data/holdfast/holdfast.db");
+    expect(readConfig({}, { XDG_DATA_HOME: "data" }).store).toBe(readConfig({}, {}).store);
     expect(readConfig({}, {}).store).toBe(`sqlite:${join(homedir(), ".local/share/holdfast/holdfast.db")}`);
+  });
+
+  test.skipIf(process.platform !== "linux").each(["", "somewhere/below"])("is not in the current folder where HOME is %j", (home) => {
+    const { HOME } = process.env;
+    process.env.HOME = home;
+    try {
+      expect(readConfig({}, {}).store).toBe(`sqlite:${join(userInfo().homedir, ".local/share/holdfast/holdfast.db")}`);
+      expect(clientPlaces({}).home).toBe(userInfo().homedir);
+    } finally {
+      process.env.HOME = HOME;
+    }
   });
 
   test.each([

@@ -123,6 +123,7 @@ export async function findBackups(realPath: string): Promise<string[]> {
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ELOOP") throw unusable(error.path ?? "A file", "is a link that leads nowhere");
   if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
   return undefined;
 }

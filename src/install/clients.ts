@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { instructions, skillFile, skills } from "./agent-texts.ts";
 import type { Edit } from "./edit.ts";
-import { claudeHooks } from "./edit-hooks.ts";
+import { claudeHooks, noClaudeHooks } from "./edit-hooks.ts";
 import { jsonEntry } from "./edit-json.ts";
 import { markedBlock, ownFile, withOwnership } from "./edit-text.ts";
 import { tomlTable } from "./edit-toml.ts";
@@ -46,7 +46,7 @@ const rule = (path: string, frontMatter = ""): Edit => ownFile(path, "instructio
 const agentsFile = ({ project }: Places): readonly Edit[] => [note(join(project, "AGENTS.md"))];
 
 const claudeBeside = (folder: string, hookCommand: ((hook: string) => string) | undefined): readonly Edit[] => [
-  ...(hookCommand === undefined ? [] : [claudeHooks(join(folder, "settings.json"), hookCommand)]),
+  hookCommand === undefined ? noClaudeHooks(join(folder, "settings.json")) : claudeHooks(join(folder, "settings.json"), hookCommand),
   // Under names of their own: a user may have a skill called checkpoint.
   ...skills.map((skill) => ownFile(join(folder, "skills", `${serverName}-${skill.name}`, "SKILL.md"), `skill ${skill.name}`, withOwnership(skillFile(skill, `${serverName}-`)))),
 ];

@@ -1,4 +1,4 @@
-import type { Edit } from "./edit.ts";
+import type { Edit, Insertion } from "./edit.ts";
 import { isRecord, openJson } from "./edit-json.ts";
 
 /** The two events Claude Code runs a command of ours for. More of them cost every user on every prompt. */
@@ -16,7 +16,7 @@ export const hookGroups = (commandOf: (hook: string) => string): Readonly<Record
     ]),
   );
 
-export function claudeHooks(path: string, commandOf: (hook: string) => string): Edit {
+export function claudeHooks(path: string, commandOf: (hook: string) => string): Insertion {
   return {
     path,
     what: "hooks",
@@ -44,6 +44,12 @@ export function claudeHooks(path: string, commandOf: (hook: string) => string): 
       return found ? file.textOrNothing(before) : text;
     },
   };
+}
+
+/** For a server elsewhere: hooks of an earlier installation would go on saving where nobody looks. */
+export function noClaudeHooks(path: string): Edit {
+  const hooks = claudeHooks(path, () => "");
+  return { ...hooks, what: "hooks, which work on a store of this machine", add: (text) => (text === undefined ? undefined : hooks.remove(text, undefined)) };
 }
 
 interface Place {

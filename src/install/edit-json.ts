@@ -1,7 +1,7 @@
 import type { ModificationOptions, ParseError } from "jsonc-parser";
 import { applyEdits, createScanner, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { canonicalJson } from "../kernel/json.ts";
-import type { Edit } from "./edit.ts";
+import type { Insertion } from "./edit.ts";
 import { byteOrderMark, lineEndOf, lineOf, unusable } from "./edit.ts";
 
 type JsonRecord = Record<string, unknown>;
@@ -18,14 +18,20 @@ export const withOwnMembers = (existing: unknown, entry: Readonly<JsonRecord>): 
 export const isRecord = (value: unknown): value is JsonRecord => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** One named entry in a JSON file that may have comments. Only its own characters change. */
-export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>): Edit {
+export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>): Insertion {
   return {
     path,
     what,
     add(text) {
       const file = openJson(path, text);
       const existing = file.at(keys);
-      return file.set(keys, withOwnMembers(existing, entry)).text();
+      const wanted = withOwnMembers(existing, entry);
+      if (!isRecord(existing)) return file.set(keys, wanted).text();
+      // Member by member: what the user wrote beside them, comments too, stays.
+      for (const name of Object.keys(existing)) if (!Object.hasOwn(wanted, name)) file.delete([...keys, name]);
+      // A new one goes to the front: at the end it would take the comment behind its neighbour.
+      for (const [name, value] of Object.entries(wanted).toReversed()) file.set([...keys, name], value, { goesFirst: true });
+      return file.text();
     },
     remove(text, before) {
       const file = openJson(path, text);
@@ -54,13 +60,14 @@ export function openJson(path: string, original: string | undefined) {
     text = changed;
     data = next;
   }
-  const insert = (keys: JsonPath, value: unknown, isArrayInsertion: boolean): string => applyEdits(text, modify(text, [...keys], value, { ...options, isArrayInsertion }));
+  const insert = (keys: JsonPath, value: unknown, { isArrayInsertion = false, goesFirst = false }): string =>
+    applyEdits(text, modify(text, [...keys], value, { ...options, isArrayInsertion, ...(goesFirst ? { getInsertionIndex: () => 0 } : {}) }));
 
   const file = {
     at: (keys: JsonPath): unknown => valueAt(data, keys),
-    set(keys: JsonPath, value: unknown) {
+    set(keys: JsonPath, value: unknown, options: { readonly goesFirst?: boolean } = {}) {
       requireObjects(path, data, keys);
-      if (canonicalJson(file.at(keys)) !== canonicalJson(value)) change(keys, insert(keys, value, false), (next) => setAt(next, keys, value));
+      if (canonicalJson(file.at(keys)) !== canonicalJson(value)) change(keys, insert(keys, value, options), (next) => setAt(next, keys, value));
       return file;
     },
     /** Adds to the end of a list, which is made when it is missing. */
@@ -69,7 +76,7 @@ export function openJson(path: string, original: string | undefined) {
       const list = file.at(keys);
       if (list === undefined) return file.set(keys, [value]);
       if (!Array.isArray(list)) throw unusable(path, `${keys.join(".")} is not a list`);
-      change(keys, insert([...keys, list.length], value, true), (next) => (valueAt(next, keys) as unknown[]).push(value));
+      change(keys, insert([...keys, list.length], value, { isArrayInsertion: true }), (next) => (valueAt(next, keys) as unknown[]).push(value));
       return file;
     },
     delete(keys: JsonPath) {

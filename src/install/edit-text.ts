@@ -1,11 +1,11 @@
-import type { Edit } from "./edit.ts";
+import type { Insertion } from "./edit.ts";
 import { lineEndOf, unusable } from "./edit.ts";
 
 const begin = "<!-- holdfast:begin -->";
 const end = "<!-- holdfast:end -->";
 
 /** A block between two marks in a file that is the user's, such as AGENTS.md. */
-export function markedBlock(path: string, what: string, content: string): Edit {
+export function markedBlock(path: string, what: string, content: string): Insertion {
   return {
     path,
     what,
@@ -41,11 +41,10 @@ function findBlock(path: string, text: string): { readonly start: number; readon
 const ownership = "<!-- Written by `holdfast install`. `holdfast uninstall` removes this file, unless this line is gone. -->";
 
 /** A file that is ours as a whole. One of the same name without our line in it is the user's, and stays. */
-export function ownFile(path: string, what: string, content: string): Edit {
+export function ownFile(path: string, what: string, content: string): Insertion {
   return {
     path,
     what,
-    whole: true,
     add(text) {
       if (text !== undefined && text.trim() !== "" && !text.includes(ownership))
         throw unusable(path, "is there already and was not written by Holdfast", "Move it away, or use --server-only.");

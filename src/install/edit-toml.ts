@@ -1,4 +1,4 @@
-import type { Edit } from "./edit.ts";
+import type { Insertion } from "./edit.ts";
 import { lineEndOf, lineOf, unusable } from "./edit.ts";
 
 /** What TOML writes our entry with; other names in the table are the user's and stay. */
@@ -6,7 +6,7 @@ type TomlEntry = Readonly<Record<string, string | readonly string[]>>;
 const transportNames = new Set(["command", "args", "url"]);
 
 /** One table of a TOML file. The file is read only as far as is needed to know where statements begin and end. */
-export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry): Edit {
+export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry): Insertion {
   const lines = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`);
   return {
     path,
@@ -15,9 +15,12 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
       const eol = lineEndOf(text);
       const table = findTable(path, text, keys);
       if (table !== undefined) {
-        const kept = table.pairs.filter(({ keys: [name] }) => !transportNames.has(name as string)).map(({ start, end }) => text.slice(start, end).trimEnd());
-        const body = [text.slice(table.header.start, table.header.end).trimEnd(), ...lines, ...kept].join(eol);
-        return text.slice(0, table.header.start) + body + eol + text.slice(table.end);
+        const ours = table.pairs.filter(({ keys: [name] }) => transportNames.has(name as string));
+        const at = ours[0]?.start ?? table.header.end;
+        const head = text.slice(0, at);
+        // Around our lines everything stays, comments too.
+        const rest = ours.length === 0 ? text.slice(at) : ours.map(({ end }, i) => text.slice(end, ours[i + 1]?.start)).join("");
+        return `${head}${head.endsWith("\n") ? "" : eol}${lines.join(eol)}${eol}${rest}`;
       }
       const gap = text === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
       return `${text}${gap}${[`[${keys.join(".")}]`, ...lines].join(eol)}${eol}`;
@@ -39,6 +42,9 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
 /** A JSON string is a TOML basic string, but for DEL. */
 const tomlString = (text: string): string => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 const tomlValue = (value: string | readonly string[]): string => (typeof value === "string" ? tomlString(value) : `[${value.map(tomlString).join(", ")}]`);
+
+/** A number, a time or a truth value, as far as is needed to tell it from words. */
+const bareValue = /^(?:true|false|[+-]?(?:inf|nan|\d[\w.:+-]*(?: \d[\d:.+Z-]*)?))$/i;
 
 interface Statement {
   readonly kind: "header" | "pair";
@@ -83,6 +89,8 @@ const startsWith = (keys: readonly string[], start: readonly string[]): boolean 
 
 function readStatements(path: string, text: string): Statement[] {
   const statements: Statement[] = [];
+  let tables: (readonly string[])[] = [];
+  let pairs = new Set<string>();
   let at = text.startsWith("\uFEFF") ? 1 : 0;
   const fail = (problem: string): never => {
     throw unusable(`${path}:${lineOf(text, Math.min(at, text.length))}`, `not valid TOML (${problem})`, "Correct the file, or move it away, and run this again.");
@@ -102,10 +110,18 @@ function readStatements(path: string, text: string): Statement[] {
     if (kind === "header") {
       if (!text.startsWith("]".repeat(brackets.length), at)) fail("a table's name is not closed");
       at += brackets.length;
+      // Each item of a list begins anew, with tables of its own below it.
+      if (brackets === "[[") tables = tables.filter((table) => !startsWith(table, keys));
+      else if (tables.some((table) => table.length === keys.length && startsWith(table, keys))) fail("a table stands there twice");
+      else tables.push(keys);
+      pairs = new Set();
     } else {
       if (text[at] !== "=") fail("a name without a value");
       at += 1;
       skipValue();
+      const name = JSON.stringify(keys);
+      if (pairs.has(name)) fail("a name stands there twice");
+      pairs.add(name);
     }
     const rest = /^[ \t]*(?:#[^\n]*)?\r?(?:\n|$)/.exec(text.slice(at));
     if (rest === null) fail("something follows where the line should end");
@@ -146,7 +162,9 @@ function readStatements(path: string, text: string): Statement[] {
       else at += 1;
     }
     if (depth > 0) fail("a bracket is not closed");
-    if (text.slice(from, at).trim() === "") fail("a name without a value");
+    const value = text.slice(from, at).trim();
+    if (value === "") fail("a name without a value");
+    if (/^[^"'[{]/.test(value) && !bareValue.test(value)) fail("a value that is neither a string nor a number, time, true or false");
   }
 
   function skipTo(quote: string, manyLines: boolean): void {

@@ -1,7 +1,7 @@
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from "yaml";
 import { isMap, isScalar, isSeq, parseDocument, stringify } from "yaml";
 import { canonicalJson } from "../kernel/json.ts";
-import type { Edit } from "./edit.ts";
+import type { Insertion } from "./edit.ts";
 import { lineEndOf, unusable } from "./edit.ts";
 import { withOwnMembers } from "./edit-json.ts";
 
@@ -17,7 +17,7 @@ export interface YamlPlace {
 }
 
 /** One entry of a YAML file. Text is spliced in, so that comments, quotes and line breaks elsewhere stay as they are; the result is read back before it counts. */
-export function yamlEntry(path: string, what: string, place: YamlPlace, entry: Entry): Edit {
+export function yamlEntry(path: string, what: string, place: YamlPlace, entry: Entry): Insertion {
   return {
     path,
     what,
@@ -27,6 +27,8 @@ export function yamlEntry(path: string, what: string, place: YamlPlace, entry: E
       const existing = findEntry(path, document, place);
       const wanted = withOwnMembers(existing, entry);
       if (existing !== undefined && canonicalJson(existing) === canonicalJson(wanted)) return text;
+      const changed = existing === undefined ? undefined : changeInPlace(path, text, document, place, { existing: existing as Entry, wanted });
+      if (changed !== undefined) return changed;
       const data = plain(document);
       const expected = { ...data, [place.key]: withEntry(data[place.key], place, wanted) };
       const bare = existing === undefined ? text : removeFrom(path, text, place, true);
@@ -80,16 +82,53 @@ const pairOf = (map: unknown, key: string): Pair<Node, Node> | undefined =>
 
 const startOf = (node: Node): number => node.range?.[0] ?? 0;
 
+/** Member by member where the entry stands, so that what the user wrote beside them, comments too, stays; undefined where it is not written in block style. */
+function changeInPlace(
+  path: string,
+  text: string,
+  document: Document.Parsed,
+  place: YamlPlace,
+  { existing, wanted }: { readonly existing: Entry; readonly wanted: Entry },
+): string | undefined {
+  const eol = lineEndOf(text);
+  const own = ownItem(pairOf(document.contents, place.key)?.value, place);
+  const map = own !== undefined && "key" in own ? own.value : own;
+  if (!isMap(map) || map.flow === true) return undefined;
+  let changed = text.endsWith("\n") ? text : text + eol;
+  const pairs = (map as YAMLMap<Node, Node>).items;
+  const indent = " ".repeat(startOf((pairs.at(-1) as Pair<Node, Node>).key) - (text.lastIndexOf("\n", startOf((pairs.at(-1) as Pair<Node, Node>).key) - 1) + 1));
+  const lines = (name: string): string => indented(stringify({ [name]: wanted[name] }, format), indent, eol);
+  // From the last to the first, so that the places of the others stay true.
+  const added = Object.keys(wanted).filter((name) => !Object.hasOwn(existing, name));
+  const end = endOfContent(changed, map.range?.[1] ?? 0);
+  changed = changed.slice(0, end) + added.map(lines).join("") + changed.slice(end);
+  for (const pair of pairs.toReversed()) {
+    const name = String((pair.key as { value?: unknown }).value);
+    if (name === "name" && place.holds === "list") continue;
+    const goes = !Object.hasOwn(wanted, name);
+    if (!goes && canonicalJson(existing[name]) === canonicalJson(wanted[name])) continue;
+    const start = changed.lastIndexOf("\n", startOf(pair.key) - 1) + 1;
+    changed = changed.slice(0, start) + (goes ? "" : lines(name)) + changed.slice(endOfContent(changed, pair.value?.range?.[1] ?? pair.key.range?.[1] ?? 0));
+  }
+  const data = plain(document);
+  const members = place.holds === "list" ? { name: place.name, ...wanted } : wanted;
+  const collection =
+    place.holds === "list" ? (data[place.key] as Entry[]).map((item) => (item?.name === place.name ? members : item)) : { ...(data[place.key] as Entry), [place.name]: members };
+  return holds(path, changed, { ...data, [place.key]: collection }) ? changed : undefined;
+}
+
+const indented = (text: string, indent: string, eol: string): string =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => indent + line + eol)
+    .join("");
+
 /** At the end of the collection, in the indentation of its first item; undefined where it is not written in block style. */
 function spliceIn(text: string, document: Document.Parsed, place: YamlPlace, entry: Entry): string | undefined {
   const eol = lineEndOf(text);
   const pair = pairOf(document.contents, place.key);
-  const lines = (value: unknown, indent: string): string =>
-    stringify(value, format)
-      .trimEnd()
-      .split("\n")
-      .map((line) => indent + line + eol)
-      .join("");
+  const lines = (value: unknown, indent: string): string => indented(stringify(value, format), indent, eol);
   const withBreak = text.endsWith("\n") ? text : text + eol;
   if (pair === undefined) return withBreak + lines({ [place.key]: collectionOf(place, entry) }, "");
   const collection = pair.value as YAMLMap<Node, Node> | YAMLSeq<Node> | null;

@@ -5,15 +5,18 @@ export interface Edit {
   readonly path: string;
   /** For people: what this part is. */
   readonly what: string;
-  /** The file is ours as a whole: nothing of the user's is in it that would need a backup. */
-  readonly whole?: boolean;
-  /** The text with our part in it; the same text when it is there already. */
-  add(text: string | undefined): string;
+  /** The text with our part in it; the same text when it is there already. Undefined: there need be no such file. */
+  add(text: string | undefined): string | undefined;
   /**
    * The text without our part; undefined when nothing else is in the file, so that it can go.
    * `before` is the file as it was before the first installation, where a backup tells: what stood there then stays, even when empty.
    */
   remove(text: string, before: string | undefined): string | undefined;
+}
+
+/** An edit that always puts something in. */
+export interface Insertion extends Edit {
+  add(text: string | undefined): string;
 }
 
 /** A client's file that cannot be edited safely; nothing was changed. */

@@ -6,6 +6,7 @@ import { backUp, findBackups, readClientFile, removeEmptyFolders, replaceFile } 
 import type { Client, ClientName, Reach } from "./clients.ts";
 import { clientNames, clients } from "./clients.ts";
 import type { Edit } from "./edit.ts";
+import { unusable } from "./edit.ts";
 import { readMadeFolders, recordMadeFolders } from "./made-folders.ts";
 import type { Places, Scope } from "./places.ts";
 import { rootsOf, scopes } from "./places.ts";
@@ -21,9 +22,9 @@ export interface ChangeRequest {
   readonly http?: string;
   /** Leave out skills, hooks and instructions. */
   readonly serverOnly: boolean;
-  /** Flags for the server that is started, and those of them that say which store. */
+  /** Flags for the server that is started, and those of them that its hooks must know. */
   readonly serverArgs: readonly string[];
-  readonly storeArgs: readonly string[];
+  readonly hookArgs: readonly string[];
 }
 
 export interface PlannedChange {
@@ -59,7 +60,10 @@ export async function planChange(request: ChangeRequest, places: Places, running
   const scope = requireScope(client, request.scope);
   const reach = reachOf(client, request, running, scope);
   const roots = rootsOf(places, scope);
-  const edits = await editsOf(client, request, { places, scope, reach, running, roots });
+  const circumstances = { places, scope, reach, running, roots };
+  const planned = await editsOf(client, request, circumstances);
+  const shared = request.action === "install" ? [] : await sharedEdits(name, planned, circumstances);
+  const edits = planned.filter((edit) => !shared.some(({ path }) => path === edit.path));
   const found = await Promise.all(edits.map((edit) => (request.action === "install" ? planAdd(edit, roots) : planRemove(edit, roots))));
   const changes = found.filter((change) => change !== undefined);
   const installation = `${name} ${scope} ${scope === "user" ? places.home : places.project}`;
@@ -67,7 +71,7 @@ export async function planChange(request: ChangeRequest, places: Places, running
     client: client.title,
     scope,
     changes: changes.map(({ path, what, action, diff }) => ({ path, what, action, diff })),
-    notes: notesOf(client, request, changes.length),
+    notes: [...notesOf(client, request, changes.length), ...shared.map(({ path, title }) => `${path} stays as it is: ${title} uses it too.`)],
     apply: () => apply(changes, { scope, nowMs, dataFolder: places.dataFolder, installation, action: request.action }),
   };
 }
@@ -90,6 +94,8 @@ function reachOf(client: Client, { http, serverArgs }: ChangeRequest, running: R
   }
   if (!client.takesHttp) throw invalidInput("--http", `${client.title} cannot be given an address in its file; add it as a connector in its settings instead`);
   if (!URL.canParse(http) || !/^https?:$/.test(new URL(http).protocol)) throw invalidInput("--http", "must be an http: or https: URL, for example http://127.0.0.1:7420/mcp");
+  if (serverArgs.length > 0)
+    throw invalidInput("--http", `cannot go with ${serverArgs.filter((arg) => arg.startsWith("--")).join(", ")}: a server that is running has its own settings`);
   const { username, password, hash } = new URL(http);
   if (username !== "" || password !== "" || hash !== "")
     throw invalidInput("--http", "must not hold a user, a password or a fragment: the file it is written to may be read by others");
@@ -104,14 +110,42 @@ interface Circumstances {
   readonly roots: readonly string[];
 }
 
-async function editsOf(client: Client, { serverOnly, storeArgs, action }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
+async function editsOf(client: Client, { serverOnly, hookArgs, action }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
   const candidates = client.files[scope]?.(places) ?? [];
   // Hooks work on a local store; with a server elsewhere they would save where nobody looks.
-  const hookCommand = reach.kind === "stdio" || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...storeArgs]) : undefined;
+  const hookCommand = reach.kind === "stdio" || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) : undefined;
   const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, hookCommand) ?? []);
   // A client may read several of its files; what an earlier installation wrote to another one must be found too.
   const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];
   return [...paths.map((path) => client.server(path, reach)), ...beside];
+}
+
+/** Several clients read AGENTS.md: what another one that is still set up needs there is not taken away from it. */
+async function sharedEdits(name: ClientName, edits: readonly Edit[], circumstances: Circumstances): Promise<{ readonly path: string; readonly title: string }[]> {
+  const { places, scope, roots } = circumstances;
+  const real = async (path: string): Promise<string> => (await readClientFile(path, roots)).realPath;
+  const ours = new Map(await Promise.all(edits.map(async ({ path }) => [await real(path), path] as const)));
+  const shared: { readonly path: string; readonly title: string }[] = [];
+  for (const other of clientNames.filter((each) => each !== name)) {
+    const client: Client = clients[other];
+    const beside = client.beside[scope]?.(places, undefined) ?? [];
+    // A link of its own that leads nowhere good is that client's affair.
+    const paths = (await Promise.all(beside.map(({ path }) => real(path).catch(() => "")))).flatMap((path) => ours.get(path) ?? []);
+    if (paths.length > 0 && (await isSetUp(client, circumstances))) shared.push(...paths.map((path) => ({ path, title: client.title })));
+  }
+  return shared;
+}
+
+async function isSetUp(client: Client, { places, scope, reach, roots }: Circumstances): Promise<boolean> {
+  for (const path of client.files[scope]?.(places) ?? []) {
+    const { text } = await readClientFile(path, roots).catch(() => ({ text: undefined }));
+    try {
+      if (text !== undefined && client.server(path, reach).remove(text, undefined) !== text) return true;
+    } catch {
+      // Nobody can tell what is in it.
+    }
+  }
+  return false;
 }
 
 async function pickFile(candidates: readonly string[], roots: readonly string[]): Promise<string> {
@@ -130,8 +164,15 @@ async function planAdd(edit: Edit, roots: readonly string[]): Promise<FileChange
   const file = await readClientFile(edit.path, roots);
   const after = edit.add(file.text);
   if (after === file.text) return undefined;
-  const keepsBackup = file.text !== undefined && edit.whole !== true;
-  return { path: edit.path, what: edit.what, action: file.text === undefined ? "create" : "change", diff: textDiff(file.text, after), file, after, backups: [], keepsBackup };
+  requireWritable(edit.path, file);
+  const action = file.text === undefined ? "create" : after === undefined ? "delete" : "change";
+  // Also of a file that is ours as a whole: somebody may have written into it.
+  return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups: [], keepsBackup: file.text !== undefined };
+}
+
+/** Putting a new file in its place would work, and yet is what its owner meant to prevent. */
+function requireWritable(path: string, { mode }: ClientFile): void {
+  if (mode !== undefined && (mode & 0o222) === 0) throw unusable(path, "is read-only", "Make it writable, or change it by hand.");
 }
 
 async function planRemove(edit: Edit, roots: readonly string[]): Promise<FileChange | undefined> {
@@ -141,6 +182,7 @@ async function planRemove(edit: Edit, roots: readonly string[]): Promise<FileCha
   const before = await textBefore(edit, backups);
   const after = withBytesOf(before, edit.remove(file.text, before));
   if (after === file.text && backups.length === 0) return undefined;
+  if (after !== file.text) requireWritable(edit.path, file);
   const action = after === undefined ? "delete" : "change";
   return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: false };
 }

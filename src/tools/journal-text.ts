@@ -36,6 +36,9 @@ export function workspaceLines(style: JournalStyle, workspace: Workspace): strin
   return [`${sign(style, "\u{1F4C1}")}Workspace: ${placeOf(workspace)}`, ...(workspace.hint === undefined ? [] : [`Note: ${workspace.hint}`])];
 }
 
+const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`;
+const madeRoom = (dropped: number): string => (dropped === 0 ? "" : `; ${counted(dropped, "older one")} made room`);
+
 export function savedText(
   style: JournalStyle,
   workspace: Workspace,
@@ -48,7 +51,7 @@ export function savedText(
     `Id: ${saved.id} [r${saved.revision}]`,
     block(brief(entry.description)),
     ...(saved.gitBranch === undefined ? [] : [branchLine(style, saved)]),
-    `${entry.highlights.length} highlights (${saved.sessionHighlights} in session ${shortName(saved.sessionId)}), ${entry.activeFiles.length} files${entry.global ? ", seen from every workspace" : ""}`,
+    `${counted(entry.highlights.length, "highlight")} (${saved.sessionHighlights} in session ${shortName(saved.sessionId)}${madeRoom(saved.droppedHighlights)}), ${counted(entry.activeFiles.length, "file")}${entry.global ? ", seen from every workspace" : ""}`,
     saved.expiresAtMs === undefined ? "Kept for ever." : `Kept until ${localTime(saved.expiresAtMs)}.`,
   ].join("\n");
 }
@@ -58,12 +61,16 @@ export interface RestoredText {
   readonly entry: JournalEntry | undefined;
   /** Those of the session, or of the entry where the session is another workspace's. */
   readonly highlights: readonly string[];
+  /** How many older ones of the session had to make room. */
+  readonly dropped: number;
+  /** What others have saved for every workspace since. */
+  readonly news: readonly JournalEntry[];
   /** The entries before it, for depth "full". */
   readonly earlier: readonly JournalEntry[];
   readonly open: OpenWork;
 }
 
-export function restoredText(style: JournalStyle, { workspace, entry, highlights, earlier, open }: RestoredText): string {
+export function restoredText(style: JournalStyle, { workspace, entry, highlights, dropped, news, earlier, open }: RestoredText): string {
   if (entry === undefined)
     return [
       heading(style, "\u{1F41F}", "NOTHING TO RESTORE"),
@@ -85,10 +92,11 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
     ...(highlights.length === 0
       ? []
       : [
-          `${sign(style, "\u{2B50}")}Highlights of the session:`,
+          `${sign(style, "\u{2B50}")}Highlights of the session${madeRoom(dropped)}:`,
           ...(highlights.length > shownMax.highlights ? [`(${highlights.length - shownMax.highlights} earlier)`] : []),
           ...list(highlights.slice(-shownMax.highlights), shownMax.highlights),
         ]),
+    ...(news.length === 0 ? [] : [`${sign(style, "\u{1F310}")}Saved for every workspace since:`, ...news.map((each) => entryLine(each))]),
     ...(earlier.length === 0 ? [] : [`${sign(style, "\u{1F4DA}")}Last ${earlier.length} checkpoints:`, ...earlier.map((each) => entryLine(each))]),
     ...openLines(style, open),
   ].join("\n");

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { listEntries, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
 import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
+import type { JournalEntry } from "../domain/journal/journal-entry.ts";
+import { readLatest } from "../domain/journal/latest-entry.ts";
 import { localDay } from "../domain/journal/local-time.ts";
 import { parseTimeRange } from "../domain/journal/time-range.ts";
 import { readOpenWork } from "../domain/resume/open-work.ts";
@@ -131,6 +133,7 @@ const save: Action = async (context, args, workspace, style) => {
       highlights: entry.highlights.length,
       activeFiles: entry.activeFiles.length,
       sessionHighlights: saved.sessionHighlights,
+      droppedHighlights: saved.droppedHighlights,
       global: entry.global,
       expiresAt: saved.expiresAtMs === undefined ? null : new Date(saved.expiresAtMs).toISOString(),
     },
@@ -140,12 +143,12 @@ const save: Action = async (context, args, workspace, style) => {
 
 const restore: Action = async (context, args, workspace, style) => {
   const depth = args.depth ?? "highlights";
-  const { mode, entries, revision } = await entriesToRestore(context, args, workspace, depth === "full" ? fullEntries : 1);
+  const { mode, entries, news, revision } = await entriesToRestore(context, args, workspace, depth === "full" ? fullEntries : 1);
   const [entry] = entries;
-  const highlights = entry === undefined || depth !== "highlights" ? [] : (await readHighlights(context, entry, workspace)).highlights;
+  const { highlights, dropped } = entry === undefined || depth !== "highlights" ? { highlights: [], dropped: 0 } : await readHighlights(context, entry, workspace);
   const open = await readOpenWork(context, { workspace });
   return {
-    text: restoredText(style, { workspace, entry, highlights, earlier: depth === "full" ? entries : [], open }),
+    text: restoredText(style, { workspace, entry, highlights, dropped, news, earlier: depth === "full" ? entries : [], open }),
     data: {
       checkpointsLoaded: entries.length,
       depth,
@@ -153,6 +156,8 @@ const restore: Action = async (context, args, workspace, style) => {
       workspace: workspace.name,
       checkpoints: fitting(entries.map(entryAnswer), (each) => each),
       highlights,
+      droppedHighlights: dropped,
+      globalSince: fitting(news.map(entryAnswer), (each) => each),
       open: {
         runs: open.runs.map(({ runId, name, lastStep, holder, expiresAtMs }) => ({
           run_id: runId,
@@ -168,21 +173,33 @@ const restore: Action = async (context, args, workspace, style) => {
   };
 };
 
+interface ToRestore {
+  readonly mode: string;
+  /** The one that is restored first. */
+  readonly entries: readonly JournalEntry[];
+  /** What others have saved for every workspace since. */
+  readonly news: readonly JournalEntry[];
+  readonly revision: number;
+}
+
 /** An id is decisive, whatever mode says: some callers fill in the default. */
-async function entriesToRestore(context: ToolContext, args: Arguments, workspace: Workspace, count: number) {
+async function entriesToRestore(context: ToolContext, args: Arguments, workspace: Workspace, count: number): Promise<ToRestore> {
   const mode = args.checkpointId !== undefined ? "specific" : (args.mode ?? "latest");
   if (mode === "specific") {
     if (args.checkpointId === undefined) throw invalidInput("checkpointId", 'required for mode "specific"; must be an id or a part of one');
     // An id says all by itself; a workspace that was named still filters.
     const first = await requireEntry(context, args.checkpointId, args.workspace === undefined ? undefined : workspace);
-    return { mode, entries: [first], revision: first.revision };
+    return { mode, entries: [first], news: [], revision: first.revision };
   }
   if (mode === "search") {
     if (args.query === undefined) throw invalidInput("query", 'required for mode "search"; must be a string');
     const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, fromMs: sinceOf(args, context) });
-    return { mode, entries: hits.map(({ entry }) => entry), revision };
+    return { mode, entries: hits.map(({ entry }) => entry), news: [], revision };
   }
-  return { mode, ...(await listEntries(context, { workspace, limit: count })) };
+  const { entry, news, revision } = await readLatest(context, workspace);
+  if (entry === undefined || count === 1) return { mode, entries: entry === undefined ? [] : [entry], news, revision };
+  const others = (await listEntries(context, { workspace, limit: count })).entries.filter(({ id }) => id !== entry.id);
+  return { mode, entries: [entry, ...others].slice(0, count), news: [], revision };
 }
 
 const sinceOf = ({ since }: Arguments, { clock }: ToolContext): number | undefined => (since === undefined ? undefined : parseTimeRange("since", since, clock.nowMs()).fromMs);

@@ -48,7 +48,7 @@ export const stateGet = defineTool({
   name: "state_get",
   title: "Get a key",
   description:
-    "Read one key: value, version, time, author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer version. Many keys: state_list.",
+    "Read one key and its author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one. Many keys: state_list.",
   toolset: "state",
   effect: "read",
   input: z.strictObject({
@@ -67,6 +67,7 @@ export const stateGet = defineTool({
     updated_at: timeOrNull,
     updated_by: z.string().nullable(),
     expires_at: timeOrNull,
+    agent_id: z.string().optional(),
   }),
   positional: ["key"],
   async handle(context, args) {
@@ -79,7 +80,7 @@ export const stateGet = defineTool({
         ? await readState(context, name, { version: pastVersion, revision: pastRevision })
         : await waitForState(context, name, versionAbove, toMs(seconds ?? waitSecondsDefault));
     if (entry === undefined) return { key: name, value: null, found: false, version: 0, revision: null, updated_at: null, updated_by: null, expires_at: null };
-    return { key: name, found: true, ...entryAnswer(entry) };
+    return { key: name, found: true, ...entryAnswer(entry), ...(entry.agent === undefined ? {} : { agent_id: entry.agent }) };
   },
 });
 const waitSecondsDefault = 30;
@@ -87,7 +88,7 @@ const waitSecondsDefault = 30;
 export const stateDelete = defineTool({
   name: "state_delete",
   title: "Delete a key",
-  description: "Remove a key; history keeps its past. ok is true exactly when a live key was removed. expected_version and lease: as in state_set.",
+  description: "Remove a key; history keeps its past. ok: whether a live key was removed. expected_version and lease: as in state_set.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({ key, expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),

@@ -4,6 +4,7 @@ import { readHistory } from "../../src/domain/history/history.ts";
 import { listEntries, requireEntry, searchEntries } from "../../src/domain/journal/find-entries.ts";
 import type { SaveEntry } from "../../src/domain/journal/journal.ts";
 import { readHighlights, saveEntry } from "../../src/domain/journal/journal.ts";
+import { readLatest } from "../../src/domain/journal/latest-entry.ts";
 import type { Workspace } from "../../src/domain/workspace/workspace.ts";
 import type { TestScope } from "../support/scope.ts";
 import { openScope } from "../support/scope.ts";
@@ -110,6 +111,35 @@ describe("the journal", () => {
     scope.clock.advance(60_000);
     expect(await save({ ...scope, request } as TestScope, "once", { sessionId: "second" })).toEqual(first);
     expect(await descriptions(scope, engine)).toEqual(["once"]);
+  });
+});
+
+describe("the last work in a workspace", () => {
+  const latest = async (scope: TestScope, workspace: Workspace, isMeant?: Parameters<typeof readLatest>[2]) => {
+    const { entry, news } = await readLatest(scope, workspace, isMeant);
+    return [entry?.description, news.map(({ description }) => description)];
+  };
+
+  test("is not what others saved for every workspace, which comes beside it", async () => {
+    const scope = openScope();
+    expect(await latest(scope, engine)).toEqual([undefined, []]);
+    await save(scope, "old news", { workspace: site, global: true });
+    expect(await latest(scope, engine)).toEqual(["old news", []]);
+    await save(scope, "ours");
+    for (let i = 0; i < 45; i += 1) await save(scope, `news ${i}`, { workspace: site, global: true });
+    expect(await latest(scope, engine)).toEqual(["ours", ["news 44", "news 43", "news 42"]]);
+    expect(await latest(scope, site)).toEqual(["news 44", []]);
+  });
+
+  test("may itself have been saved for all, or under a former id", async () => {
+    const scope = openScope();
+    await save(scope, "ours");
+    scope.clock.advance(1_000);
+    await save(scope, "ours for all", { global: true });
+    await save(scope, "theirs for all", { workspace: site, global: true });
+    expect(await latest(scope, engine)).toEqual(["ours for all", ["theirs for all"]]);
+    expect(await latest(scope, place("grown", [engine.id]))).toEqual(["ours for all", ["theirs for all"]]);
+    expect(await latest(scope, engine, ({ global }) => !global)).toEqual(["ours", []]);
   });
 });
 

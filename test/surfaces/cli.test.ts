@@ -45,6 +45,41 @@ describe("commands from tools", () => {
     expect(silent).toEqual([]);
   });
 
+  test("columns stand under one another also where characters are wide or have marks", async () => {
+    const { run } = openCommandLine();
+    for (const [key, value] of [
+      ["plain", 1],
+      ["\u6d4b\u8bd5", 2],
+      ["e\u0301te\u0301", 3],
+      ["\u{1f41f}", 4],
+      ["\u6d4b".repeat(80), 5],
+    ] as const)
+      await run(["set", key, String(value)]);
+    const columnsOf = (text: string) => [...text.replace(/\p{M}/gu, "").replace(/[\u6d4b\u8bd5\u{1f41f}]/gu, "xx")];
+    const [header, ...rows] = (await run(["ls"])).stdout.trimEnd().split("\n");
+    const at = (header as string).indexOf("version");
+    expect(rows).toHaveLength(5);
+    for (const row of rows)
+      expect(
+        columnsOf(row)
+          .slice(at - 2, at + 1)
+          .join(""),
+        row,
+      ).toBe("  1");
+  });
+
+  test("notes and research are shown as the text that was made for reading, once", async () => {
+    const { run } = openCommandLine();
+    expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe("Nothing that is stored answers this.\n");
+    await run(["knowledge", "save", "deploy", "Deploy needs the VPN."]);
+    const recalled = (await run(["knowledge", "recall", "how to deploy"])).stdout;
+    expect(recalled).toMatch(/^# Recalled notes \(1\)\n[\s\S]*\n> Deploy needs the VPN\.\n$/);
+    expect(recalled.match(/VPN/g)).toHaveLength(1);
+    const { checkpoint_id } = JSON.parse((await run(["research", "save", "The queue", "--core-question", "Which?", "--confidence", ".5", "--json"])).stdout);
+    expect((await run(["research", "load", checkpoint_id])).stdout).toMatch(/^# Research Context \(Restored\)\n[\s\S]*Confidence: 50%[\s\S]*> The queue\n$/);
+    expect((await run(["resume"])).stdout).toMatch(/[^\n]\n$/);
+  });
+
   test("a tool's examples are accepted as they stand in help", async () => {
     const { run } = openCommandLine();
     const config = join(folder, "config.json");

@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openHoldfast } from "../../src/index.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
 
 let built: Awaited<ReturnType<typeof buildExecutable>>;
@@ -44,6 +45,11 @@ const contextOf = (stdout: string): string => JSON.parse(stdout).hookSpecificOut
 describe("the session-start hook", () => {
   test("says nothing where there is nothing to tell", async () => {
     expect(await hook("session-start", { cwd: project, source: "startup" })).toMatchObject(silent);
+  });
+
+  test("leaves no empty store behind", async () => {
+    await hook("session-start", { cwd: project, source: "startup" });
+    expect(existsSync((env.HOLDFAST_STORE as string).slice("sqlite:".length))).toBe(false);
   });
 
   test("gives the last entry and its highlights as additional context, for the folder of the event", async () => {
@@ -94,6 +100,47 @@ describe("the pre-compact hook", () => {
     const context = contextOf((await hook("session-start", { cwd: project })).stdout);
     expect(context).toContain("The agent wrote this");
     expect(context.match(/Saved before the context was compacted/g)).toHaveLength(1);
+  });
+
+  test("carries the agent's own entry on however often it was run, and takes no note of another workspace for it", async () => {
+    await run("checkpoint", "The agent wrote this");
+    await run("checkpoint", "News for all", "--global", "--workspace", "elsewhere");
+    const holdfast = await openHoldfast({ store: env.HOLDFAST_STORE });
+    for (let i = 0; i < 40; i += 1) await holdfast.journal.save({ description: "Saved before the context was compacted.", tags: ["pre-compact"] }, { workspace: project });
+    await holdfast.close();
+    await hook("pre-compact", { cwd: project });
+    const { data } = JSON.parse((await run("checkpoint", "--json")).stdout);
+    expect(data.checkpoints[0].workContext).toContain("The agent wrote this");
+    expect(data.checkpoints[0].workContext).not.toContain("News for all");
+  });
+
+  test("saves also where git does not answer, and what it saves is found when git answers again", async () => {
+    const slow = join(built.folder, "slow-git");
+    mkdirSync(slow, { recursive: true });
+    writeFileSync(join(slow, "git"), "#!/bin/sh\nexec sleep 20\n");
+    chmodSync(join(slow, "git"), 0o755);
+    const path = env.PATH;
+    env.PATH = `${slow}:${path}`;
+    expect(await hook("pre-compact", { cwd: project })).toMatchObject(silent);
+    env.PATH = path;
+    const { data } = JSON.parse((await run("checkpoint", "--json")).stdout);
+    expect(data.checkpoints).toMatchObject([{ description: "Saved before the context was compacted on branch queue.", workContext: null }]);
+    // The next save asks git itself: nothing was written down that would keep it from asking.
+    await run("checkpoint", "By hand");
+    const ids = JSON.parse((await run("checkpoint", "--json")).stdout).meta.workspace.id;
+    execFileSync("git", ["clone", "--quiet", project, join(project, "..", "clone")], { env });
+    expect(JSON.parse((await startExecutable(built.main, ["checkpoint", "--json"], { env, cwd: join(project, "..", "clone") }).finished).stdout).meta.workspace.id).toBe(ids);
+  });
+
+  test("tells of the folder's repository, also when started by a git that works on another", async () => {
+    const other = join(project, "..", "other");
+    execFileSync("git", ["init", "--quiet", "--initial-branch", "other", other], { env });
+    writeFileSync(join(other, "theirs.ts"), "");
+    Object.assign(env, { GIT_DIR: join(other, ".git"), GIT_WORK_TREE: other, GIT_INDEX_FILE: join(other, ".git", "index") });
+    await hook("pre-compact", { cwd: project });
+    for (const name of ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]) delete env[name];
+    const [entry] = JSON.parse((await run("checkpoint", "--json")).stdout).data.checkpoints;
+    expect(entry).toMatchObject({ activeFiles: [], description: expect.stringContaining("nothing uncommitted"), workContext: expect.stringContaining("Add the retry queue") });
   });
 
   test("works outside a repository and before the first commit", async () => {

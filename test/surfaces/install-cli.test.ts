@@ -93,6 +93,12 @@ describe("the executable", () => {
     expect(existsSync(join(built.folder, "state.db"))).toBe(false);
   });
 
+  test("hooks keep to what the server was told about writing: where, how long, and whether at all", async () => {
+    const { stdout } = await run("install", "claude-code", "--dry-run", "--json", "--profile", "coding", "--journal-age", "30d", "--read-only", "--namespace", "team");
+    const hooks = JSON.parse(stdout).changes.find(({ what }: { what: string }) => what === "hooks").diff;
+    expect(hooks).toContain(`${built.main} hook pre-compact --namespace team --journal-age 30d --read-only"`);
+  });
+
   test("refuses what would make every later start fail", async () => {
     expect(await run("install", "cursor", "--yes", "--profile", "codeing")).toMatchObject({ code: 2, stderr: expect.stringContaining("--profile: must be one of") });
     expect(await run("install", "emacs", "--yes")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: <client>: must be one of claude-code, .*hermes\n$/) });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { parse as parseJsonc } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
-import type { Edit } from "../../src/install/edit.ts";
+import type { Insertion } from "../../src/install/edit.ts";
 import { claudeHooks } from "../../src/install/edit-hooks.ts";
 import { jsonEntry } from "../../src/install/edit-json.ts";
 import { markedBlock, ownFile, withOwnership } from "../../src/install/edit-text.ts";
@@ -19,7 +19,7 @@ const hooks = claudeHooks("settings.json", (hook) => `npx -y holdfast hook ${hoo
 const block = markedBlock("AGENTS.md", "instructions", "## Ours\n\nDo this.\n");
 
 /** Put in, put in again, taken out: the second time changes nothing, and everything else is as it was. */
-function roundTrip(edit: Edit, before: string): string {
+function roundTrip(edit: Insertion, before: string): string {
   const installed = edit.add(before);
   expect(edit.add(installed)).toBe(installed);
   const removed = edit.remove(installed, before);
@@ -135,6 +135,9 @@ describe("TOML", () => {
     ["just words\n", /^f\.toml:1: not valid TOML/],
     ["a =\n", /a name without a value/],
     ["a = 1 b = 2 ]\n", /closed that was not opened/],
+    ["a = just words\n", /^f\.toml:1: not valid TOML \(a value that is neither/],
+    ["a = 1\na = 2\n", /a name stands there twice/],
+    ["[x]\na = 1\n[x]\n", /a table stands there twice/],
     ['mcp_servers = { holdfast = { command = "x" } }\n', /^f\.toml:1: mcp_servers\.holdfast is written inside another value/],
     ['[mcp_servers]\nholdfast = { command = "x" }\n', /^f\.toml:2: .*inside another value/],
     ["[mcp_servers.holdfast]\na=1\n[\"mcp_servers\".'holdfast']\nb=1\n", /stands there twice/],
@@ -142,6 +145,13 @@ describe("TOML", () => {
     expect(() => toml.add(text)).toThrow(message);
   });
 });
+
+test.each(["a = 1979-05-27 07:32:00Z\n", "a = -0x1F_ff\nb = +inf\nc = 1e-9\nd = 07:32:00.5\n", "[[a]]\n[a.b]\nc = 1\n[[a]]\n[a.b]\nc = 1\n", "[a]\nb = 1\n[c]\nb = 1\n"])(
+  "TOML as valid as %j is taken",
+  (before) => {
+    roundTrip(toml, before);
+  },
+);
 
 describe("YAML", () => {
   const map = "# hermes\nmodel: 'x'   # quoted so\n\nmcp_servers:\n    time:\n        command: \"uvx\"\n        args: [ a,  b ]\n\n# after\nlast: |\n  mcp_servers: no\n";
@@ -188,6 +198,44 @@ describe("YAML", () => {
     ["a: 1\n---\nb: 2\n", /not valid YAML/],
   ])("%j is refused in words", (text, message) => {
     expect(() => yamlMap.add(text)).toThrow(message);
+  });
+});
+
+describe("an entry of ours that the user has written into", () => {
+  const commented = [
+    [
+      "JSON",
+      json,
+      '{\n  "mcpServers": {\n    "holdfast": {\n      // why it is here\n      "command": "old", // moved\n      // needed at work\n      "env": { "A": "1" }, // set by me\n    },\n  },\n}\n',
+      ["// why it is here", '// needed at work\n      "env": { "A": "1" }, // set by me'],
+    ],
+    [
+      "TOML",
+      toml,
+      '[mcp_servers.holdfast] # mine\n# why it is here\ncommand = "old"\nargs = []\n# needed at work\nstartup_timeout_sec = 20 # slow\n\n[tui]\n',
+      ["[mcp_servers.holdfast] # mine\n# why it is here\n", "# needed at work\nstartup_timeout_sec = 20 # slow\n\n[tui]"],
+    ],
+    [
+      "a YAML map",
+      yamlMap,
+      "mcp_servers:\n  holdfast:\n    # why it is here\n    url: http://old\n    # needed at work\n    env: {A: '1'} # set by me\n  other: {command: x}\n",
+      ["holdfast:\n    # why it is here\n", "# needed at work\n    env: {A: '1'} # set by me\n", "  other: {command: x}\n"],
+    ],
+    [
+      "a YAML list",
+      yamlList,
+      "mcpServers:\n  - name: holdfast # ours\n    command: old\n    # needed at work\n    env: {A: '1'}\n  - name: other\n    command: x\n",
+      ["- name: holdfast # ours\n", "    # needed at work\n    env: {A: '1'}\n", "  - name: other\n    command: x\n"],
+    ],
+  ] as const;
+
+  test.each(commented)("%s: is changed member by member, and comments stay", (_name, edit, before, kept) => {
+    const installed = edit.add(before);
+    for (const text of kept) expect(installed).toContain(text);
+    expect(installed).not.toMatch(/"old"|: old|http:\/\/old/);
+    expect(installed).toContain("main.js");
+    expect(edit.add(installed)).toBe(installed);
+    expect(edit.remove(installed, undefined) ?? "").not.toContain("main.js");
   });
 });
 

@@ -25,7 +25,7 @@ async function openMachine(over: Partial<Places> = {}) {
   await mkdir(places.home, { recursive: true });
   await mkdir(places.project, { recursive: true });
   const plan = (request: Partial<ChangeRequest> & Pick<ChangeRequest, "client">, nowMs = 0) =>
-    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], storeArgs: [], ...request }, places, running, nowMs);
+    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], hookArgs: [], ...request }, places, running, nowMs);
   return {
     folder,
     places,
@@ -230,6 +230,48 @@ describe("what can go wrong", () => {
     expect(await tree()).toEqual(before);
   });
 
+  test("a file that its owner made read-only is named and left alone, and so is a link to itself", async () => {
+    const { change, put, places, tree } = await openMachine();
+    await put(join(places.home, ".cursor", "mcp.json"), "{}", 0o444);
+    await symlink(".codeium", join(places.home, ".codeium"));
+    const before = await tree();
+    await expect(change({ client: "cursor" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("is read-only") });
+    await expect(change({ client: "windsurf" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("leads nowhere") });
+    expect(await tree()).toEqual(before);
+  });
+
+  test("what the user wrote into a skill of ours is kept in a backup, which goes with the skill", async () => {
+    const { change, places, tree } = await openMachine();
+    const before = await tree();
+    await change({ client: "claude-code" });
+    const path = join(places.home, ".claude", "skills", "holdfast-handoff", "SKILL.md");
+    const edited = `${await readFile(path, "utf8")}\nMine.\n`;
+    await writeFile(path, edited);
+    const { backups } = await change({ client: "claude-code" });
+    expect(await Promise.all(backups.map((backup) => readFile(backup, "utf8")))).toEqual([edited]);
+    await change({ action: "uninstall", client: "claude-code" });
+    expect(await tree()).toEqual(before);
+  });
+
+  test("instructions that another client reads too stay until that one goes", async () => {
+    const { change, places, tree } = await openMachine();
+    const before = await tree();
+    const path = join(places.project, "AGENTS.md");
+    await symlink("AGENTS.md", join(places.project, "GEMINI.md")).catch(() => {});
+    await writeFile(path, "# Mine\n");
+    const file = await readFile(path, "utf8");
+    for (const client of ["codex", "gemini", "opencode"]) await change({ client, scope: "project" });
+    const { notes } = await change({ action: "uninstall", client: "codex", scope: "project" });
+    expect(notes).toEqual([`${path} stays as it is: Gemini CLI uses it too.`, `${path} stays as it is: opencode uses it too.`]);
+    expect(await readFile(path, "utf8")).toContain("holdfast:begin");
+    await change({ action: "uninstall", client: "opencode", scope: "project" });
+    expect(await readFile(path, "utf8")).toContain("holdfast:begin");
+    await change({ action: "uninstall", client: "gemini", scope: "project" });
+    expect(await readFile(path, "utf8")).toBe(file);
+    for (const name of ["AGENTS.md", "GEMINI.md"]) await rm(join(places.project, name));
+    expect(await tree()).toEqual(before);
+  });
+
   test("new files are the user's alone; in a project they are like any other", async () => {
     const { change, places } = await openMachine();
     await change({ client: "cursor" });
@@ -277,6 +319,7 @@ describe("what can go wrong", () => {
     [{ client: "cursor", http: "ftp://x" }, /^--http: must be an http: or https: URL/],
     [{ client: "cursor", http: "not a url" }, /^--http: must be/],
     [{ client: "cursor", http: "http://me:secret@host/mcp" }, /^--http: must not hold a user/],
+    [{ client: "cursor", http: "http://127.0.0.1:1/mcp", serverArgs: ["--store", "sqlite:/s", "--read-only"] }, /^--http: cannot go with --store, --read-only/],
     [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp" }, /^--http: Claude Desktop cannot/],
   ])("%j is refused in words", async (request, message) => {
     await expect((await openMachine()).plan(request)).rejects.toThrow(message);
@@ -325,7 +368,7 @@ describe("how the server is started", () => {
 
   test("the store's flags reach the hooks, all flags reach the server", async () => {
     const { change, places } = await openMachine();
-    await change({ client: "claude-code", serverArgs: ["--store", "sqlite:/s", "--profile", "coding"], storeArgs: ["--store", "sqlite:/s"] });
+    await change({ client: "claude-code", serverArgs: ["--store", "sqlite:/s", "--profile", "coding"], hookArgs: ["--store", "sqlite:/s"] });
     expect(parseJsonc(await readFile(join(places.home, ".claude.json"), "utf8")).mcpServers.holdfast).toEqual({
       type: "stdio",
       command: "/opt/node",
@@ -340,5 +383,21 @@ describe("how the server is started", () => {
     const { changes, notes } = await change({ client: "claude-code", http: "https://memory.example/mcp" });
     expect(changes.map(({ what }) => what)).toEqual(["MCP server", "skill checkpoint", "skill knowledge", "skill handoff"]);
     expect(notes.join(" ")).toContain("Hooks were left out");
+  });
+
+  test("moving to a server elsewhere takes away hooks that would save where nobody looks, and no others", async () => {
+    const { change, places, put, tree } = await openMachine();
+    const before = await tree();
+    await change({ client: "claude-code" });
+    await change({ client: "claude-code", http: "https://memory.example/mcp" });
+    expect(existsSync(join(places.home, ".claude", "settings.json"))).toBe(false);
+    await change({ action: "uninstall", client: "claude-code" });
+    const path = await put(join(places.home, ".claude", "settings.json"), '{"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "mine"}]}]}}');
+    await change({ client: "claude-code" });
+    await change({ client: "claude-code", http: "https://memory.example/mcp" });
+    expect(parseJsonc(await readFile(path, "utf8"))).toEqual({ hooks: { PreCompact: [{ hooks: [{ type: "command", command: "mine" }] }] } });
+    await change({ action: "uninstall", client: "claude-code" });
+    await rm(join(places.home, ".claude"), { recursive: true });
+    expect(await tree()).toEqual(before);
   });
 });

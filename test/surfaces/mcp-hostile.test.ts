@@ -302,3 +302,48 @@ describe("the end", () => {
     await connection.served;
   });
 });
+
+describe.each([true, false])("batches (direct road: %s)", (directRoad) => {
+  const opened = async (protocolVersion: string): Promise<RawConnection> => {
+    const connection = openRaw({ directRoad });
+    await connection.request("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "raw", version: "1" } });
+    connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    return connection;
+  };
+  const message = (id: string, method: string, params?: object) => ({ jsonrpc: "2.0", id, method, params });
+
+  test("are taken where 2025-03-26 was agreed on, and every message in them is answered", async () => {
+    await using connection = await opened("2025-03-26");
+    connection.send([
+      message("set", "tools/call", { name: "state_set", arguments: { key: "k", value: 1 } }),
+      { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "nobody" } },
+      message("list", "resources/list"),
+      { jsonrpc: "2.0", id: "wrong", method: 5 },
+      [message("inner", "ping")],
+    ]);
+    expect((await connection.answer("set")).result.structuredContent).toMatchObject({ ok: true });
+    expect((await connection.answer("list")).result.resources.length).toBeGreaterThan(0);
+    expect((await connection.answer("wrong")).error?.code).toBe(-32600);
+    expect((await connection.answer(null)).error?.message).toContain("Batches are not part");
+    await expectAlive(connection, "handshake");
+  });
+
+  test.each([
+    ["an empty one", "[]", -32600],
+    ["one of too many messages", JSON.stringify(Array.from({ length: messageLimits.batchMessagesMax + 1 }, () => message("many", "ping"))), -32600],
+    ["one that is nested too deep", `[${"[".repeat(100_000)}${"]".repeat(100_000)}]`, -32600],
+    ["one that is cut off", '[{"jsonrpc":"2.0","id":"cut', -32700],
+  ])("%s is refused", async (_what, text, code) => {
+    await using connection = await opened("2025-03-26");
+    connection.sendText(`${text}\n`);
+    expect((await connection.answer(null)).error?.code).toBe(code);
+    await expectAlive(connection, "handshake");
+    expect(connection.lines.some((line) => line.includes('"many"'))).toBe(false);
+  });
+
+  test("are refused where a later revision was agreed on", async () => {
+    await using connection = await opened("2025-06-18");
+    connection.send([message("a", "ping")]);
+    expect((await connection.answer(null)).error).toMatchObject({ code: -32600, message: expect.stringContaining("Batches are not part") });
+  });
+});

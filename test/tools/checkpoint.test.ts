@@ -228,12 +228,34 @@ describe("restore", () => {
   });
 });
 
+test("a session that has more highlights than are kept says how many had to make room", async () => {
+  const tools = openTools({ connection: "s" });
+  const save = (i: number) => tools.call("checkpoint", inEngine({ description: `part ${i}`, highlights: Array.from({ length: 100 }, (_, j) => `highlight ${i}.${j}`) }));
+  for (let i = 0; i < 5; i += 1) expect((await save(i)).data.droppedHighlights).toBe(0);
+  const { data, formattedOutput } = await save(5);
+  expect(data).toMatchObject({ sessionHighlights: 500, droppedHighlights: 100 });
+  expect(formattedOutput).toContain("(500 in session s; 100 older ones made room)");
+  await save(6);
+  const restored = await tools.call("checkpoint", inEngine());
+  expect(restored.data.droppedHighlights).toBe(200);
+  expect(restored.formattedOutput).toContain("Highlights of the session; 200 older ones made room:");
+  expect((await tools.call("resume", inEngine())).text).toContain("(200 older ones had to make room)");
+  expect((await tools.call("checkpoint", inEngine({ description: "one", highlights: ["a"], activeFiles: ["b"], sessionId: "t" }))).formattedOutput).toContain(
+    "1 highlight (1 in session t), 1 file\n",
+  );
+});
+
 describe("search and timeline", () => {
   test("search answers ranked hits with why, within since and limit", async () => {
     const tools = await worked();
     const { data, formattedOutput } = await tools.call("checkpoint", inEngine({ query: "what was wrong with the retry queue?" }));
     expect(data.checkpoints[0]).toMatchObject({ description: "Fixed the retryQueue", score: expect.any(Number) });
     expect(formattedOutput).toContain("matched:");
+    // The words of the question, not the stems they are looked for by.
+    expect((await tools.call("checkpoint", inEngine({ query: "fixing retries of queues" }))).data.checkpoints[0].why.toSorted()).toEqual(["fixing", "queues", "retries"]);
+    await tools.call("checkpoint", inEngine({ description: "Invoices are generated nightly" }));
+    // Another word for one that was asked for is shown as the entry has it.
+    expect((await tools.call("checkpoint", inEngine({ query: "generating the bill" }))).data.checkpoints[0].why.toSorted()).toEqual(["generating", "invoices"]);
     expect((await tools.call("checkpoint", inEngine({ query: "queue", limit: 1 }))).data.checkpoints).toHaveLength(1);
     expect((await tools.call("checkpoint", inEngine({ query: "read the code", since: "30m" }))).data.checkpoints.map(({ description }: Answer) => description)).not.toContain(
       "Read the code",

@@ -7,7 +7,7 @@ import { toolsets } from "../../src/tools/tool.ts";
 /** Result and parameter names that callers of the replaced systems rely on: tool, parameters (optional ones marked), result keys. */
 const promised: readonly (readonly [name: string, parameters: string, results: string])[] = [
   ["state_set", "key value ttl_seconds? agent_id? expected_version? lease?", "ok key version revision expires_at reason expected_version actual_version current"],
-  ["state_get", "key version? revision? wait_for_version_above? wait_seconds?", "key value found version revision updated_at updated_by expires_at"],
+  ["state_get", "key version? revision? wait_for_version_above? wait_seconds?", "key value found version revision updated_at updated_by expires_at agent_id"],
   ["state_delete", "key expected_version? lease? agent_id?", "ok reason expected_version actual_version current"],
   ["state_list", "prefix? limit? cursor? values?", "keys entries cursor"],
   ["get_state", "key", "status key value version updated_at"],

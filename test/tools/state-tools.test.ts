@@ -13,7 +13,8 @@ describe("state_set and state_get", () => {
       version: 1,
       revision: 1,
       updated_at: startSeconds,
-      updated_by: "ada",
+      updated_by: "tester",
+      agent_id: "ada",
       expires_at: null,
     });
   });
@@ -38,10 +39,12 @@ describe("state_set and state_get", () => {
     expect(await call("state_get", { key: "k" })).toMatchObject({ found: true, value: null, version: 1 });
   });
 
-  test("without agent_id the author is the authenticated writer", async () => {
+  test("the author is the authenticated writer, whatever name a caller gives itself", async () => {
     const { call } = openTools({ writer: "os-user" });
     await call("state_set", { key: "k", value: 1 });
-    expect((await call("state_get", { key: "k" })).updated_by).toBe("os-user");
+    expect(await call("state_get", { key: "k" })).not.toHaveProperty("agent_id");
+    await call("state_set", { key: "k", value: 2, agent_id: "root" });
+    expect(await call("state_get", { key: "k" })).toMatchObject({ updated_by: "os-user", agent_id: "root" });
   });
 
   test("members named __proto__ and constructor come back untouched", async () => {

@@ -5,6 +5,7 @@ import { compareKeys, keyRange, rangeBefore } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys } from "../keyspace.ts";
+import { matchedWords } from "../matched-words.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { globalPlace } from "./journal.ts";
 import type { JournalEntry } from "./journal-entry.ts";
@@ -22,6 +23,8 @@ export interface EntryQuery {
   readonly untilMs?: number;
   /** Where the page before ended. */
   readonly before?: string;
+  /** Only what was saved for this workspace, or only what was saved for all; both when absent. */
+  readonly from?: "workspace" | "global" | "both";
 }
 export interface EntryPage {
   readonly entries: readonly JournalEntry[];
@@ -39,11 +42,10 @@ export async function listEntries({ store }: Reader, query: EntryQuery): Promise
 /** The same list without what stands in the entries. */
 export async function listEntryIds(
   { store }: Reader,
-  { workspace, limit, fromMs = 0, untilMs, before }: EntryQuery,
+  { workspace, limit, fromMs = 0, untilMs, before, from = "both" }: EntryQuery,
 ): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
-  const lists = await Promise.all(
-    placesOf(workspace).map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })),
-  );
+  const places = placesOf(workspace).filter((place) => from === "both" || (place === globalPlace) === (from === "global"));
+  const lists = await Promise.all(places.map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })));
   const positions = lists.flatMap(({ entries }) => entries.map((entry) => journalKeys.listed.positionOf(entry.key))).sort((a, b) => compareKeys(b, a));
   const shown = positions.slice(0, limit);
   return {
@@ -62,8 +64,6 @@ export interface EntryHit {
 
 /** An entry may be large: so many are held in memory at a time. */
 const readAtOnce = 50;
-/** Terms that stand for the beginning of a word; they say nothing to a reader. */
-const beginningMark = "*";
 
 export async function searchEntries(
   { store }: Reader,
@@ -83,12 +83,14 @@ export async function searchEntries(
     const entries = new Map((await readEntries({ store }, ids)).map((entry) => [entry.id, entry]));
     for (const [i, { score, matched }] of some.entries()) {
       const entry = entries.get(ids[i] as string);
-      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit)
-        hits.push({ entry, score, why: matched.filter((term) => !term.endsWith(beginningMark)) });
+      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit) hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
     }
   }
   return { hits, revision: found.revision };
 }
+
+const textOf = ({ description, workContext, highlights, tags, activeFiles }: JournalEntry): string =>
+  [description, workContext ?? "", ...highlights, ...tags, ...activeFiles].join("\n");
 
 /** By the full id alone. */
 export const readEntry = async ({ store }: Reader, id: string): Promise<JournalEntry | undefined> => (await readEntries({ store }, [id]))[0];

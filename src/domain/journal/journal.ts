@@ -27,6 +27,8 @@ export interface SavedEntry {
   readonly gitCommit?: string;
   /** How many the session has by now. */
   readonly sessionHighlights: number;
+  /** How many older ones had to make room, over the whole session. */
+  readonly droppedHighlights: number;
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
   readonly revision: number;
@@ -40,7 +42,10 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
   const place = global ? globalPlace : workspace.id;
   const gitBranch = input.gitBranch ?? workspace.branch;
   const sessionKey = journalKeys.session(workspace.id, sessionId);
-  return transact<{ id: string; sessionId: string; createdAtMs: number; sessionHighlights: number; gitBranch: string | null; gitCommit: string | null }, SavedEntry>(scope, {
+  return transact<
+    { id: string; sessionId: string; createdAtMs: number; sessionHighlights: number; droppedHighlights?: number; gitBranch: string | null; gitCommit: string | null },
+    SavedEntry
+  >(scope, {
     async decide() {
       const snapshot = await scope.store.read([...knownWorkspaceRanges(workspace), keyRange(sessionKey)]);
       const session = snapshot.entries.find((entry) => entry.key === sessionKey);
@@ -77,7 +82,15 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
           ...(highlights.length === 0 ? [] : [{ op: "put" as const, key: sessionKey, value: toStoredHighlights(merged) }]),
           ...rememberWorkspace(snapshot, workspace),
         ],
-        note: { id, sessionId, createdAtMs, sessionHighlights: merged.length, gitBranch: gitBranch ?? null, gitCommit: workspace.commit ?? null },
+        note: {
+          id,
+          sessionId,
+          createdAtMs,
+          sessionHighlights: merged.kept.length,
+          droppedHighlights: merged.dropped,
+          gitBranch: gitBranch ?? null,
+          gitCommit: workspace.commit ?? null,
+        },
       };
     },
     finish: (note, committed) => ({
@@ -86,6 +99,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
       gitBranch: note.gitBranch ?? undefined,
       gitCommit: note.gitCommit ?? undefined,
       sessionHighlights: note.sessionHighlights,
+      droppedHighlights: note.droppedHighlights ?? 0,
       createdAtMs: note.createdAtMs,
       expiresAtMs: committed.writes[0]?.expiresAtMs,
       revision: committed.revision,
@@ -101,8 +115,9 @@ export async function readHighlights(
   { store }: Pick<Scope, "store">,
   entry: JournalEntry,
   reader: Workspace,
-): Promise<{ readonly highlights: readonly string[]; readonly revision: Revision }> {
-  if (entry.workspace.id !== reader.id && !reader.formerIds.includes(entry.workspace.id)) return { highlights: entry.highlights, revision: entry.revision };
+): Promise<{ readonly highlights: readonly string[]; readonly dropped: number; readonly revision: Revision }> {
+  if (entry.workspace.id !== reader.id && !reader.formerIds.includes(entry.workspace.id)) return { highlights: entry.highlights, dropped: 0, revision: entry.revision };
   const { entries, nowMs } = await store.read(keyRange(journalKeys.session(entry.workspace.id, entry.sessionId)));
-  return { highlights: liveHighlights(fromStoredHighlights(entries[0]?.value), nowMs).map(({ text }) => text), revision: entries[0]?.revision ?? 0 };
+  const { kept, dropped } = fromStoredHighlights(entries[0]?.value);
+  return { highlights: liveHighlights(kept, nowMs).map(({ text }) => text), dropped, revision: entries[0]?.revision ?? 0 };
 }

@@ -7,12 +7,18 @@ export interface SessionHighlight {
   readonly expiresAtMs?: number;
 }
 
+export interface SessionHighlights {
+  readonly kept: readonly SessionHighlight[];
+  /** How many had to make room, over the whole session. */
+  readonly dropped: number;
+}
+
 /** Beyond these the oldest make room. */
 const keptMax = 500;
 const keptCharactersMax = 200_000;
 
-export function mergeHighlights(before: readonly SessionHighlight[], added: readonly string[], expiresAtMs: number | undefined, nowMs: number): readonly SessionHighlight[] {
-  const merged = new Map(liveHighlights(before, nowMs).map((highlight) => [highlight.text, highlight]));
+export function mergeHighlights(before: SessionHighlights, added: readonly string[], expiresAtMs: number | undefined, nowMs: number): SessionHighlights {
+  const merged = new Map(liveHighlights(before.kept, nowMs).map((highlight) => [highlight.text, highlight]));
   for (const raw of added) {
     const text = raw.trim();
     if (text === "") continue;
@@ -24,13 +30,17 @@ export function mergeHighlights(before: readonly SessionHighlight[], added: read
   const kept = [...merged.values()].slice(-keptMax);
   let characters = kept.reduce((sum, { text }) => sum + text.length, 0);
   while (characters > keptCharactersMax) characters -= (kept.shift() as SessionHighlight).text.length;
-  return kept;
+  return { kept, dropped: before.dropped + merged.size - kept.length };
 }
 
 export const liveHighlights = (highlights: readonly SessionHighlight[], nowMs: number): SessionHighlight[] =>
   highlights.filter(({ expiresAtMs }) => expiresAtMs === undefined || nowMs < expiresAtMs);
 
-export const toStoredHighlights = (highlights: readonly SessionHighlight[]): Json => ({
-  highlights: highlights.map(({ text, expiresAtMs }): Json => (expiresAtMs === undefined ? { text } : { text, expiresAtMs })),
+export const toStoredHighlights = ({ kept, dropped }: SessionHighlights): Json => ({
+  highlights: kept.map(({ text, expiresAtMs }): Json => (expiresAtMs === undefined ? { text } : { text, expiresAtMs })),
+  ...(dropped === 0 ? {} : { dropped }),
 });
-export const fromStoredHighlights = (value: Json | undefined): readonly SessionHighlight[] => (value as { highlights?: readonly SessionHighlight[] } | undefined)?.highlights ?? [];
+export function fromStoredHighlights(value: Json | undefined): SessionHighlights {
+  const { highlights = [], dropped = 0 } = (value ?? {}) as { readonly highlights?: readonly SessionHighlight[]; readonly dropped?: number };
+  return { kept: highlights, dropped };
+}

@@ -1,11 +1,11 @@
 import { estimateTokens } from "../../kernel/tokens.ts";
 import { findText } from "../../search/find-text.ts";
 import type { Ranked } from "../../search/ranking.ts";
-import { tokens } from "../../search/tokenizer.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
+import { matchedWords } from "../matched-words.ts";
 import { requireText } from "../read-fields.ts";
 import { toNote } from "./knowledge.ts";
 import type { Note, Trust } from "./note.ts";
@@ -61,7 +61,7 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, skil
         ...note,
         tokens: estimateTokens(note.content),
         score: hit.score * trustWeights[note.trust],
-        why: matchedWords(query, hit.matched),
+        why: matchedWords(hit.matched, query, `${note.content}\n${note.keywords.join("\n")}`),
         revision: entry.revision,
       });
     }
@@ -75,11 +75,4 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, skil
     totalTokens += note.tokens;
   }
   return { notes, totalTokens, nowMs };
-}
-
-/** Terms are stems and pieces; people asked in words. */
-function matchedWords(query: string, matched: readonly string[]): readonly string[] {
-  const words = new Map<string, string>();
-  for (const [word] of query.matchAll(/[\p{L}\p{N}\p{M}_'’]+/gu)) for (const { term } of tokens(word)) if (!words.has(term)) words.set(term, word.toLowerCase());
-  return [...new Set(matched.map((term) => words.get(term) ?? term))];
 }

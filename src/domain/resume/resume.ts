@@ -2,9 +2,9 @@ import { formatDuration } from "../../kernel/duration.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Entry, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { listEntries } from "../journal/find-entries.ts";
 import { readHighlights } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
+import { readLatest } from "../journal/latest-entry.ts";
 import { researchKeys } from "../keyspace.ts";
 import { fullName } from "../knowledge/note.ts";
 import type { RecalledNote } from "../knowledge/recall.ts";
@@ -37,13 +37,14 @@ export interface Resume extends Pack {
 
 const longMax = { descriptionCharacters: 2_000, contextCharacters: 2_000, lineCharacters: 240, queryCharacters: 400 } as const;
 const notesMax = 3;
+/** Of all workspaces: among so many the newest that belongs to none is looked for. */
 const researchLookedAt = 20;
 
 /** Everything an agent needs to go on after a crash, a compaction or a hand-over, inside a budget. */
 export async function readResume(scope: Pick<Scope, "store">, { workspace, agent, sinceRevision, query, skill, tokensMax }: ResumeInput): Promise<Resume> {
   const { store } = scope;
   const { revision, nowMs } = await store.read({ start: "", end: "" });
-  const entry = (await listEntries(scope, { workspace, limit: 1 })).entries[0];
+  const { entry, news } = await readLatest(scope, workspace);
   const since = sinceRevision ?? entry?.revision;
   const question = query ?? entry?.description.slice(0, longMax.queryCharacters).toWellFormed();
   const [highlights, open, research, changes, recall] = await Promise.all([
@@ -54,9 +55,10 @@ export async function readResume(scope: Pick<Scope, "store">, { workspace, agent
     question === undefined ? undefined : recallNotes(scope, { query: question, skill, limit: notesMax, maxTokens: Math.floor(tokensMax / 2) }),
   ]);
   const sections = [
-    ...(entry === undefined ? [] : [journalSection(entry, nowMs)]),
+    ...(entry === undefined ? [] : [journalSection(entry, workspace, nowMs)]),
     openSection(open, agent, nowMs),
     ...(highlights === undefined ? [] : [highlightsSection(highlights)]),
+    newsSection(news),
     ...(research === undefined ? [] : [researchSection(research, nowMs)]),
     ...(changes === undefined ? [] : [changesSection(changes.things, since as Revision, changes.partial)]),
     ...(recall === undefined ? [] : [notesSection(recall.notes, recall.nowMs)]),
@@ -90,11 +92,12 @@ function wrapped(line: string): string[] {
 const age = (ms: number, nowMs: number): string => `${new Date(ms).toISOString()}, ${formatDuration(Math.max(0, nowMs - ms))} ago`;
 const oneLine = (mark: string, text: string): string => `${quoteMark}${mark}${onOneLine(text, longMax.lineCharacters)}`;
 
-function journalSection(entry: JournalEntry, nowMs: number): PackSection {
+function journalSection(entry: JournalEntry, { id, formerIds }: Workspace, nowMs: number): PackSection {
   const { revision } = entry;
+  const elsewhere = [id, ...formerIds].includes(entry.workspace.id) ? "" : `, global, from workspace ${quotedInline(entry.workspace.name)}`;
   const item = (lines: readonly string[]): PackItem => ({ counts: "journal", lines, revision });
   return {
-    title: `Last journal entry ${entry.id}, saved by ${authorText(entry.writer, entry.agent)}, ${age(entry.createdAtMs, nowMs)}`,
+    title: `Last journal entry ${entry.id}, saved by ${authorText(entry.writer, entry.agent)}, ${age(entry.createdAtMs, nowMs)}${elsewhere}`,
     revision,
     share: 0.3,
     items: [
@@ -126,19 +129,26 @@ function openSection({ runs, leases, more }: OpenWork, agent: string | undefined
 }
 
 /** Newest first: what does not fit is old. */
-function highlightsSection({ highlights, revision }: { readonly highlights: readonly string[]; readonly revision: Revision }): PackSection {
+function highlightsSection({ highlights, dropped, revision }: { readonly highlights: readonly string[]; readonly dropped: number; readonly revision: Revision }): PackSection {
   return {
-    title: "Highlights of its session, newest first",
+    title: `Highlights of its session, newest first${dropped === 0 ? "" : ` (${dropped} older ones had to make room)`}`,
     revision,
     share: 0.2,
     items: highlights.toReversed().map((text) => ({ counts: "highlights", lines: [oneLine("- ", text)], revision })),
   };
 }
 
+/** What others wrote down for every workspace since the last entry here. */
+function newsSection(news: readonly JournalEntry[]): PackSection {
+  const items = news.map(({ description, workspace, revision }) => ({ counts: "news", lines: [oneLine(`- from ${onOneLine(workspace.name, 60)}: `, description)], revision }));
+  return { title: "Saved for every workspace since", revision: newest(items), share: 0.1, items };
+}
+
 /** The newest that belongs to this workspace or to none. */
 async function readResearch({ store }: Pick<Scope, "store">, { id, name }: Workspace): Promise<Entry | undefined> {
-  const { checkpoints } = await listCheckpoints({ store }, { limit: researchLookedAt });
-  const newestHere = checkpoints.find(({ workspace }) => workspace === undefined || workspace === name || workspace === id);
+  const lists = await Promise.all([{ limit: researchLookedAt }, { workspace: name, limit: 1 }, { workspace: id, limit: 1 }].map((query) => listCheckpoints({ store }, query)));
+  const here = lists.flatMap(({ checkpoints }) => checkpoints).filter(({ workspace }) => workspace === undefined || workspace === name || workspace === id);
+  const newestHere = here.sort((a, b) => b.savedAtMs - a.savedAtMs)[0];
   return newestHere === undefined ? undefined : (await store.read(keyRange(researchKeys.checkpoint(newestHere.id)))).entries[0];
 }
 

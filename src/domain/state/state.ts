@@ -22,7 +22,10 @@ export interface StateEntry {
   readonly version: number;
   readonly revision: Revision;
   readonly updatedAtMs: number;
+  /** The authenticated writer. */
   readonly updatedBy: string;
+  /** The name that writer gave itself. */
+  readonly agent?: string;
   readonly expiresAtMs?: number;
 }
 
@@ -225,6 +228,7 @@ const toStateEntry = (entry: Omit<Entry, "createdAtMs">): StateEntry => ({
   version: entry.version,
   revision: entry.revision,
   updatedAtMs: entry.updatedAtMs,
-  updatedBy: entry.agent ?? entry.writer,
+  updatedBy: entry.writer,
+  agent: entry.agent,
   expiresAtMs: entry.expiresAtMs,
 });

@@ -29,16 +29,16 @@ export type KnownRoots = (mainLine: string) => Promise<string | null | undefined
 
 const smallFileBytesMax = 64 * 1024;
 const packedRefsBytesMax = 64 * 1024 * 1024;
-const gitTimeoutMs = 3_000;
+const patience = { gitTimeoutMs: 3_000 } as const;
 const refDepthMax = 5;
 /** A git that cannot answer is not waited for on every call. */
 const rootAttemptsMax = 2;
 
 /**
  * Reads git's own files. Git itself is asked only where the main line began, and only where nobody remembers: it has to walk there
- * commit by commit, which takes most of a second for fifty thousand of them.
+ * commit by commit, which takes most of a second for fifty thousand of them. `gitTimeoutMs` is for callers that cannot wait so long.
  */
-export function openFolderReader(): FolderReader {
+export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: number } = patience): FolderReader {
   const roots = new Map<string, string>();
   const failures = new Map<string, number>();
   const rootOf = async (commonFolder: string, { name, start }: MainLine, known: KnownRoots): Promise<string | undefined> => {
@@ -46,7 +46,7 @@ export function openFolderReader(): FolderReader {
     if (roots.has(name) || failed >= rootAttemptsMax) return roots.get(name);
     const remembered = await known(name);
     if (remembered === null) return undefined;
-    const root = remembered ?? (await findRoot(commonFolder, start));
+    const root = remembered ?? (await findRoot(commonFolder, start, gitTimeoutMs));
     if (root === undefined) failures.set(name, failed + 1);
     else roots.set(name, root);
     return root;
@@ -57,7 +57,7 @@ export function openFolderReader(): FolderReader {
       const place = await findGitFolder(folder);
       if (place === undefined) return undefined;
       const { gitFolder, commonFolder } = place;
-      const head = await readHead(gitFolder, commonFolder);
+      const head = await readHead(gitFolder, commonFolder, gitTimeoutMs);
       const line = await readMainLine(commonFolder, head.commit);
       const rootCommit = line && (await rootOf(commonFolder, line, known));
       return { commonFolder, name: await nameOf(place, folder), rootCommit, mainLine: line?.name, ...head };
@@ -97,12 +97,16 @@ async function nameOf({ gitFolder, commonFolder }: GitPlace, folder: string): Pr
   return last.startsWith(".") ? basename(dirname(commonFolder)) : last.replace(/(?<=.)\.git$/, "");
 }
 
-async function readHead(gitFolder: string, commonFolder: string): Promise<{ readonly branch?: string; readonly commit?: string }> {
+async function readHead(gitFolder: string, commonFolder: string, timeoutMs: number): Promise<{ readonly branch?: string; readonly commit?: string }> {
   const head = (await readText(join(gitFolder, "HEAD")))?.trim() ?? "";
   const ref = /^ref: (.+)$/.exec(head)?.[1];
   // Where references are kept in tables, HEAD is a signpost and git has to be asked.
   if (ref === "refs/heads/.invalid") {
-    const [branch, commit] = await Promise.all([git(gitFolder, ["symbolic-ref", "-q", "--short", "HEAD"]), git(gitFolder, ["rev-parse", "-q", "--verify", "HEAD"])]);
+    const questions = [
+      ["symbolic-ref", "-q", "--short", "HEAD"],
+      ["rev-parse", "-q", "--verify", "HEAD"],
+    ];
+    const [branch, commit] = await Promise.all(questions.map((question) => git(gitFolder, question, timeoutMs)));
     return { branch, commit };
   }
   if (ref !== undefined) return { branch: branchOf(ref), commit: await resolveRef([gitFolder, commonFolder], ref) };
@@ -161,15 +165,15 @@ async function birthOf(folder: string): Promise<string> {
 }
 
 /** Only first parents are followed, so that a library merged in with its own history does not lend its identity. */
-async function findRoot(commonFolder: string, start: string): Promise<string | undefined> {
-  const root = await git(commonFolder, ["rev-list", "--first-parent", "--max-parents=0", start]);
+async function findRoot(commonFolder: string, start: string, timeoutMs: number): Promise<string | undefined> {
+  const root = await git(commonFolder, ["rev-list", "--first-parent", "--max-parents=0", start], timeoutMs);
   return root === undefined ? undefined : asCommit(root.split("\n")[0] as string);
 }
 
 /** The folder is named outright, so that variables of a surrounding git (in a hook, say) lead nowhere else. */
-const git = (gitFolder: string, args: readonly string[]): Promise<string | undefined> =>
+const git = (gitFolder: string, args: readonly string[], timeoutMs: number): Promise<string | undefined> =>
   new Promise((done) => {
-    execFile("git", [`--git-dir=${gitFolder}`, ...args], { timeout: gitTimeoutMs, maxBuffer: smallFileBytesMax, windowsHide: true }, (error, stdout) =>
+    execFile("git", [`--git-dir=${gitFolder}`, ...args], { timeout: timeoutMs, maxBuffer: smallFileBytesMax, windowsHide: true }, (error, stdout) =>
       done(error === null && stdout.trim() !== "" ? stdout.trim() : undefined),
     );
   });

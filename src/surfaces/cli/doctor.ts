@@ -165,7 +165,7 @@ async function readEverything({ base: { store } }: CliRuntime, { stderr }: CliHo
 function profileCosts(): Finding[] {
   const costs = profiles.map((profile) => {
     const tools = selectTools({ profile });
-    return `${profile} ${tools.length} tools, about ${tokenCost(tools)} tokens`;
+    return `${profile} ${tools.length} ${tools.length === 1 ? "tool" : "tools"}, about ${tokenCost(tools)} tokens`;
   });
   return [{ check: "profiles", status: "ok", says: costs.join("; ") }];
 }

@@ -28,7 +28,7 @@ export async function readArgument(parameter: Parameter, given: FlagValue, host:
     case "integer":
       return readNumber(parameter, text, /^-?\d+$/, "must be a whole number");
     case "number":
-      return readNumber(parameter, text, /^-?\d+(\.\d+)?$/, "must be a number");
+      return readNumber(parameter, text, /^-?(\d+(\.\d+)?|\.\d+)$/, "must be a number");
     case "duration":
       return readSeconds(parameter, text);
     case "lease":

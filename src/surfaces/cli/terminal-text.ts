@@ -61,17 +61,30 @@ export function formatTime(seconds: number, { nowMs, shortTimes = false }: TextS
 
 const cellMax = 60;
 /** One line of a list shows a beginning; the record itself has the rest. */
-export const shorten = (text: string): string => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
+export const shorten = (text: string): string => {
+  // A value may be a megabyte long; more than this many characters never fit.
+  const characters = [...text.slice(0, 4 * cellMax)];
+  if (characters.join("") === text && widthOf(text) <= cellMax) return text;
+  while (widthOf(characters.join("")) >= cellMax) characters.pop();
+  return `${characters.join("")}…`;
+};
+
+/** Two columns of a terminal each: Chinese, Japanese and Korean, full-width forms, pictures. */
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
+
+/** In columns of a terminal; marks that sit on another character take none. */
+const widthOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : [...text.replace(/\p{M}/gu, "").replace(wide, "  ")].length);
+const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)));
 
 /** How wide the table below would be. */
 export const tableWidth = (header: readonly string[], rows: readonly (readonly string[])[]): number =>
-  header.reduce((sum, title, i) => sum + Math.max(title.length, ...rows.map((row) => shorten(row[i] ?? "").length)), 2 * (header.length - 1));
+  header.reduce((sum, title, i) => sum + Math.max(widthOf(title), ...rows.map((row) => widthOf(shorten(row[i] ?? "")))), 2 * (header.length - 1));
 
 /** Columns as wide as their widest cell; the last one is not padded. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[], style: TextStyle): string {
   const cells = rows.map((row) => row.map(shorten));
-  const widths = header.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
-  const line = (row: readonly string[]): string => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] as number))).join("  ");
+  const widths = header.map((title, i) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i] ?? ""))));
+  const line = (row: readonly string[]): string => row.map((cell, i) => (i === row.length - 1 ? cell : padded(cell, widths[i] as number))).join("  ");
   return [bold(style, line(header).trimEnd()), ...cells.map((row) => line(row).trimEnd())].map((text) => `${text}\n`).join("");
 }
 

@@ -92,18 +92,16 @@ async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape):
   if (json) host.stdout.write(`${JSON.stringify(result)}\n`);
   else if (shape.bare && result.found === true) host.stdout.write(renderBareValue(result.value, host.stdout.isTTY === true));
   else if (shape.bare) host.stderr.write(`holdfast: ${safeText(String(result.key))} is not set\n`);
-  else if (tool.render !== undefined)
-    host.stdout.write(
-      tool
-        .render(result)
-        .map((text) => `${safeText(text, { keepLines: true })}\n`)
-        .join(""),
-    );
+  else if (tool.render !== undefined) host.stdout.write(tool.render(result).map(asText).join(""));
+  // Made to be read as it is; the rest of the result says the same in pieces.
+  else if (typeof result.formatted_context === "string") host.stdout.write(asText(result.formatted_context || "Nothing that is stored answers this."));
   else host.stdout.write(renderResult(result, styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs())));
   if (!json && ownershipTools.includes(tool.name) && isNegative(result)) host.stderr.write(`holdfast: ${safeText(whoYouAre(who))}\n`);
   if (typeof result.status === "string" && result.status.startsWith("error: ")) return errorCodes.unavailable.exit;
   return isNegative(result) ? exitCodes.negative : exitCodes.ok;
 }
+
+const asText = (text: string): string => `${safeText(text, { keepLines: true }).replace(/\n$/, "")}\n`;
 
 /** A refusal that comes from being somebody else says who one is: at a prompt that is rarely written out. */
 const ownershipCodes: readonly ErrorCode[] = ["claim_held", "claim_lost"];

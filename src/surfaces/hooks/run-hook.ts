@@ -1,22 +1,25 @@
-import { listEntries } from "../../domain/journal/find-entries.ts";
 import { saveEntry } from "../../domain/journal/journal.ts";
 import type { JournalEntry } from "../../domain/journal/journal-entry.ts";
 import { entryLimits } from "../../domain/journal/journal-entry.ts";
+import { readLatest } from "../../domain/journal/latest-entry.ts";
 import type { OpenWork } from "../../domain/resume/open-work.ts";
 import { readOpenWork } from "../../domain/resume/open-work.ts";
 import { readResume } from "../../domain/resume/resume.ts";
+import { openFolderReader } from "../../domain/workspace/repository-reader.ts";
 import type { Surroundings, Workspace } from "../../domain/workspace/workspace.ts";
 import { locateWorkspace } from "../../domain/workspace/workspace.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { HookInput } from "./hook-input.ts";
-import type { RepositoryState } from "./repository-state.ts";
+import type { Environment, RepositoryState } from "./repository-state.ts";
 import { readRepositoryState } from "./repository-state.ts";
 
 export interface HookContext {
   readonly scope: Scope;
   /** Where this process stands; the event may name another folder. */
   readonly surroundings: Surroundings;
+  /** For git: with nothing in it that leads to another repository than the folder's. */
+  readonly gitEnvironment: Environment;
   /** How long a saved entry is kept; for ever when absent. */
   readonly ttlMs?: number;
 }
@@ -25,14 +28,20 @@ const hookEvents = ["session-start", "pre-compact"] as const;
 type HookEvent = (typeof hookEvents)[number];
 export const isHookEvent = (name: string | undefined): name is HookEvent => (hookEvents as readonly (string | undefined)[]).includes(name);
 
+/** Of a hook's time so much may go into asking git where a history began; most of what is left is for saving. */
+const rootTimeoutMs = 600;
+
 /** Gives what is to be printed: nothing, or one JSON object. */
 export async function runHook(event: HookEvent, input: HookInput, context: HookContext): Promise<string> {
-  const surroundings = { ...context.surroundings, folder: input.folder ?? context.surroundings.folder };
-  const workspace = await locateWorkspace(context.scope.store, surroundings);
+  const surroundings = { ...context.surroundings, folder: input.folder ?? context.surroundings.folder, reader: openFolderReader({ gitTimeoutMs: rootTimeoutMs }) };
+  const workspace = unhurried(await locateWorkspace(context.scope.store, surroundings));
   if (event === "session-start") return sessionStart(context.scope, workspace);
   await preCompact(context, workspace, surroundings.folder, input);
   return "";
 }
+
+/** That git did not tell in a hook's short time says nothing to those who can wait: they are to ask it themselves. */
+const unhurried = ({ foundBy, ...workspace }: Workspace): Workspace => ({ ...workspace, ...(foundBy?.rootCommit === undefined ? {} : { foundBy }) });
 
 /** Clients cut what a hook adds; this stays well below. */
 const packTokensMax = 1_500;
@@ -48,24 +57,23 @@ async function sessionStart(scope: Scope, workspace: Workspace): Promise<string>
 
 /** Marks what the hook saved, to tell it from what an agent wrote. */
 const ownTag = "pre-compact";
-const lookedAtMax = 10;
 
-/** The newest entry that an agent wrote itself. */
+/** The newest entry that an agent wrote itself, here. */
 async function lastWritten(scope: Scope, workspace: Workspace): Promise<JournalEntry | undefined> {
-  const { entries } = await listEntries(scope, { workspace, limit: lookedAtMax });
-  return entries.find(({ tags }) => !tags.includes(ownTag));
+  const { entry } = await readLatest(scope, workspace, ({ tags }) => !tags.includes(ownTag));
+  return entry?.workspace.id === workspace.id || workspace.formerIds.includes(entry?.workspace.id ?? "") ? entry : undefined;
 }
 
 const nothingKnown: RepositoryState = { recentCommits: [] };
 const carriedCharactersMax = 1_500;
 const filesMax = 50;
 
-async function preCompact({ scope, ttlMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
+async function preCompact({ scope, gitEnvironment, ttlMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
   // Git would go on looking where a workspace ends: a home folder under version control is nobody's project.
   const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
   const [written, repository, open] = await Promise.all([
     lastWritten(scope, workspace),
-    inRepository ? readRepositoryState(folder) : nothingKnown,
+    inRepository ? readRepositoryState(folder, gitEnvironment) : nothingKnown,
     readOpenWork(scope, { workspace }),
   ]);
   await saveEntry(
@@ -73,7 +81,7 @@ async function preCompact({ scope, ttlMs }: HookContext, workspace: Workspace, f
     {
       workspace,
       description: describe(repository, workspace, trigger),
-      workContext: contextOf(written, repository, open),
+      workContext: contextOf(written, repository, open) || undefined,
       activeFiles: (repository.changedFiles ?? [])
         .map((path) => path.toWellFormed())
         .filter((path) => path.length <= entryLimits.fileCharactersMax)

@@ -8,7 +8,11 @@ export const messageLimits = {
   refusableBytesMax: 33_554_432,
   /** Values may be nested 64 deep (see store limits); the envelope around them adds a few. */
   depthMax: 128,
+  batchMessagesMax: 64,
 } as const;
+
+/** The one revision with batches: it may be sent them, later ones must not take them. */
+export const batchVersion = "2025-03-26";
 
 type ReadResult = { readonly ok: true; readonly message: Message } | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
 
@@ -22,7 +26,7 @@ export function readMessage(line: Buffer): ReadResult {
   } catch {
     return refuse(null, rpcErrors.parse, "The message is not JSON; each line must be one JSON-RPC message.");
   }
-  if (Array.isArray(value)) return refuse(null, rpcErrors.invalidRequest, "Batches are not part of the protocol; send one message per line.");
+  if (Array.isArray(value)) return refuse(null, rpcErrors.invalidRequest, "Batches are not part of this revision of the protocol; send one message per line.");
   if (!isPlainObject(value)) return refuse(null, rpcErrors.invalidRequest, "A message must be a JSON object.");
   const id = isRequestId(value.id) ? value.id : null;
   if (line.length > messageLimits.bytesMax)
@@ -35,6 +39,26 @@ export function readMessage(line: Buffer): ReadResult {
   const problem = shapeProblem(value);
   return problem === undefined ? { ok: true, message: value as unknown as Message } : refuse(id, rpcErrors.invalidRequest, problem);
 }
+
+type ReadBatch = { readonly ok: true; readonly lines: readonly Buffer[] } | (ReadResult & { readonly ok: false });
+
+/** The messages of a batch, each as the line it might have been; undefined when the line is none. What is wrong with one message is told when that is read. */
+export function readBatch(line: Buffer): ReadBatch | undefined {
+  if (!/^\s*\[/.test(line.toString("latin1", 0, 64)) || !isUtf8(line)) return undefined;
+  let batch: unknown;
+  try {
+    batch = JSON.parse(line.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+  if (line.length > messageLimits.bytesMax || nestedDeeperThan(line, messageLimits.depthMax))
+    return refuseBatch(`A batch may have ${messageLimits.bytesMax} bytes and be nested ${messageLimits.depthMax} deep.`);
+  const { batchMessagesMax } = messageLimits;
+  if (!Array.isArray(batch) || batch.length === 0 || batch.length > batchMessagesMax) return refuseBatch(`A batch must have 1 to ${batchMessagesMax} messages.`);
+  return { ok: true, lines: batch.map((message) => Buffer.from(JSON.stringify(message))) };
+}
+
+const refuseBatch = (problem: string): ReadBatch => ({ ok: false, id: null, code: rpcErrors.invalidRequest, problem });
 
 const refuse = (id: RequestId | null, code: number, problem: string): ReadResult => ({ ok: false, id, code, problem });
 

@@ -6,11 +6,11 @@ import { ClientRoots } from "./client-roots.ts";
 import { DirectRoad } from "./direct-road.ts";
 import { greet } from "./greeting.ts";
 import { instructionsFor } from "./instructions.ts";
-import type { Message } from "./json-rpc.ts";
-import { errorLine, rpcErrors } from "./json-rpc.ts";
+import type { Message, RequestId } from "./json-rpc.ts";
+import { errorLine, isRequest, rpcErrors } from "./json-rpc.ts";
 import { LineReader } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
-import { messageLimits, readMessage } from "./read-message.ts";
+import { batchVersion, messageLimits, readBatch, readMessage } from "./read-message.ts";
 import { Resources } from "./resources.ts";
 import type { SdkLane } from "./sdk-lane.ts";
 import { ToolCalls } from "./tool-calls.ts";
@@ -70,6 +70,7 @@ class Connection {
   /** Told when a call ends or begins to wait, and when there is room for output. */
   #ease: () => void = () => {};
   #held = false;
+  #takesBatches = false;
   #inputEnded = false;
   #ended = false;
 
@@ -160,14 +161,22 @@ class Connection {
     }
   }
 
+  /** The messages of a batch are answered one by one: whoever may send batches need not be sent any. */
   #take(line: Buffer): void {
+    const batch = this.#takesBatches ? readBatch(line) : undefined;
+    if (batch === undefined) this.#takeMessage(line);
+    else if (batch.ok) for (const each of batch.lines) this.#takeMessage(each);
+    else this.#refuse(batch.problem);
+  }
+
+  #takeMessage(line: Buffer): void {
     const read = readMessage(line);
     if (!read.ok) {
-      this.#options.log("info", "message_refused", { problem: read.problem });
-      this.#writer.write(errorLine(read.id, read.code, read.problem));
+      this.#refuse(read.problem, read.id, read.code);
       return;
     }
     const { message } = read;
+    if (isRequest(message) && message.method === "initialize") this.#takesBatches = message.params?.protocolVersion === batchVersion;
     if (this.#roots.notice(message)) return;
     if (this.#road?.take(message, this.#laneLoading === undefined)) return;
     if (this.#lane !== undefined) {
@@ -205,9 +214,9 @@ class Connection {
     }
   }
 
-  #refuse(problem: string): void {
+  #refuse(problem: string, id: RequestId | null = null, code: number = rpcErrors.invalidRequest): void {
     this.#options.log("info", "message_refused", { problem });
-    this.#writer.write(errorLine(null, rpcErrors.invalidRequest, problem));
+    this.#writer.write(errorLine(id, code, problem));
   }
 
   /** What waits for something gives up at once; what else is in flight may finish, briefly, and everything is answered. */

@@ -1,0 +1,17 @@
+import { tokens } from "../search/tokenizer.ts";
+
+/**
+ * Why a text was found, in words that people know: those of the question, and where another word stands for one of them, that of the text.
+ * Terms are stems and pieces, which nobody wrote.
+ */
+export function matchedWords(matched: readonly string[], question: string, text: string): readonly string[] {
+  const asked = wordsByTerm(question);
+  const foreign = matched.some((term) => !asked.has(term)) ? wordsByTerm(text) : asked;
+  return [...new Set(matched.map((term) => asked.get(term) ?? foreign.get(term) ?? term))];
+}
+
+function wordsByTerm(text: string): ReadonlyMap<string, string> {
+  const words = new Map<string, string>();
+  for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}_'’]+/gu)) for (const { term } of tokens(word)) if (!words.has(term)) words.set(term, word.toLowerCase());
+  return words;
+}
