@@ -144,7 +144,8 @@ describe("the laws find a planted fault", () => {
     const fine: [string, string][] = [
       ["store/a.ts", 'import type { Clock } from "../kernel/clock.ts";\nimport { limits } from "./limits.ts";\nexport const day = (ms: number) => new Date(ms);'],
       ["domain/workflows/a.ts", 'import { guard } from "../leases/lease.ts";\nimport { x } from "../keyspace.ts";\nexport const y = x + guard;'],
-      ["config.ts", 'import * as z from "zod";\nexport const home = process.env.HOME;\nexport const s = z.string();'],
+      ["config.ts", 'import { x } from "./settings.ts";\nexport const home = process.env.HOME ?? x;'],
+      ["settings.ts", 'import * as z from "zod";\nexport const s = z.string();'],
       ["kernel/a.ts", "export const now = () => Date.now();\nexport const later = () => setTimeout(() => {}, 1);"],
       ["index.ts", 'export { limits } from "./store/limits.ts";'],
     ];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runAndPrint } from "../support/campaign.ts";
+import type { EngineLoad } from "../support/engine-faults/engine-load.ts";
 import { failOver } from "../support/engine-faults/fail-over.ts";
 import { withDeadline } from "../support/engine-faults/servers-under-test.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
@@ -35,23 +36,22 @@ async function busiest({ nodes }: RedisCluster): Promise<{ readonly primary: Red
   return pairs.reduce((most, pair) => (pair.keys > most.keys ? pair : most));
 }
 
+/** Cut off from its replica for a moment, the busiest primary is killed; resolves when the replica serves in its place. */
+async function killBusiest(cluster: RedisCluster, load: EngineLoad): Promise<{ readonly killed: RedisServer; readonly successor: RedisServer }> {
+  const { primary, replica } = await busiest(cluster);
+  await cutOff(primary);
+  await load.work(aloneMs);
+  await primary.kill9();
+  await replica.waitUntil("take its primary's place", () => isPrimary(replica));
+  return { killed: primary, successor: replica };
+}
+
 describe("a replica that takes its primary's place under load gives no revision, version or token again, and every call ends in time (G4, G5, G7, G10, G19)", () => {
   test("in a cluster of six, on Redis", { timeout: 90_000 }, async () => {
     await using cluster = await startRedisCluster(6, { args: replicaUser });
-    const result = await runAndPrint("Redis Cluster, primary killed", () =>
-      failOver({
-        url: withDeadline(cluster.url, deadlineMs),
-        namespaces,
-        deadlineMs,
-        serviceMsMax,
-        async fail(load) {
-          const { primary, replica } = await busiest(cluster);
-          await cutOff(primary);
-          await load.work(aloneMs);
-          await primary.kill9();
-          await replica.waitUntil("take its primary's place", () => isPrimary(replica));
-        },
-      }),
+    const fail = (load: EngineLoad): Promise<unknown> => killBusiest(cluster, load);
+    const result = await runAndPrint("cluster, primary killed, on Redis", () =>
+      failOver({ url: withDeadline(cluster.url, deadlineMs), namespaces, deadlineMs, serviceMsMax, fail }),
     );
     expect(result.violations).toEqual([]);
     // Without a loss nothing was shown.
@@ -61,20 +61,14 @@ describe("a replica that takes its primary's place under load gives no revision,
 
   test("chosen by a sentinel, on Redis", { timeout: 90_000 }, async () => {
     await using group = await startSentinel({ args: replicaUser });
-    const result = await runAndPrint("Redis Sentinel, primary killed", () =>
-      failOver({
-        url: withDeadline(group.url, deadlineMs),
-        deadlineMs,
-        serviceMsMax,
-        async fail(load) {
-          const primary = await group.primary();
-          await cutOff(primary);
-          await load.work(aloneMs);
-          await primary.kill9();
-          await group.failedOver(primary);
-        },
-      }),
-    );
+    const fail = async (load: EngineLoad): Promise<void> => {
+      const primary = await group.primary();
+      await cutOff(primary);
+      await load.work(aloneMs);
+      await primary.kill9();
+      await group.failedOver(primary);
+    };
+    const result = await runAndPrint("sentinel, primary killed, on Redis", () => failOver({ url: withDeadline(group.url, deadlineMs), deadlineMs, serviceMsMax, fail }));
     expect(result.violations).toEqual([]);
     expect(result.figures.commits_lost).toBeGreaterThan(0);
   });
@@ -84,50 +78,33 @@ describe("a replica that takes its primary's place under load gives no revision,
     await using replication = await FaultProxy.open(primary.port);
     await using replica = await startReplica({ superuserUrl: replication.urlFor(primary.superuserUrl) });
     await using address = await FaultProxy.open(primary.port);
-    const result = await runAndPrint("PostgreSQL, replica promoted", () =>
-      failOver({
-        url: withDeadline(address.urlFor(primary.url), deadlineMs),
-        auditUrl: replica.url,
-        namespaces,
-        deadlineMs,
-        serviceMsMax,
-        async fail(load) {
-          await replication.set({ kind: "black-hole" });
-          await load.work(aloneMs);
-          await primary.kill9();
-          await replica.promote();
-          address.retarget(replica.port);
-        },
-      }),
-    );
+    const fail = async (load: EngineLoad): Promise<void> => {
+      await replication.set({ kind: "black-hole" });
+      await load.work(aloneMs);
+      await primary.kill9();
+      await replica.promote();
+      address.retarget(replica.port);
+    };
+    const url = withDeadline(address.urlFor(primary.url), deadlineMs);
+    const result = await runAndPrint("replica promoted on PostgreSQL", () => failOver({ url, auditUrl: replica.url, namespaces, deadlineMs, serviceMsMax, fail }));
     expect(result.violations).toEqual([]);
     expect(result.figures.commits_lost).toBeGreaterThan(0);
     expect(result.figures.leaps).toBe(namespaces.length);
   });
 });
 
-describe("a primary that waits for its replica before it answers (wait_replicas=1)", () => {
-  test("loses nothing acknowledged when the replica takes its place, and serves again when it has one itself, on Redis", { timeout: 90_000 }, async () => {
-    await using cluster = await startRedisCluster(6, { args: replicaUser });
-    const result = await runAndPrint("Redis Cluster, primary killed, wait_replicas=1", () =>
-      failOver({
-        url: withDeadline(`${cluster.url}?wait_replicas=1`, deadlineMs),
-        namespaces,
-        deadlineMs,
-        serviceMsMax,
-        async fail(load) {
-          const { primary, replica } = await busiest(cluster);
-          await cutOff(primary);
-          await load.work(aloneMs);
-          await primary.kill9();
-          await replica.waitUntil("take its primary's place", () => isPrimary(replica));
-          await primary.restart();
-          await replica.waitUntil("be followed", async () => String(await replica.command("INFO", "replication")).includes("state=online"));
-        },
-      }),
-    );
-    expect(result.violations).toEqual([]);
-    expect(result.figures.commits_lost).toBe(0);
-    expect(result.figures.unknown).toBeGreaterThan(0);
-  });
+test("a primary that waits for its replica before it answers (wait_replicas=1) loses nothing acknowledged in a failover, and serves again when it has a replica, on Redis", {
+  timeout: 90_000,
+}, async () => {
+  await using cluster = await startRedisCluster(6, { args: replicaUser });
+  const fail = async (load: EngineLoad): Promise<void> => {
+    const { killed, successor } = await killBusiest(cluster, load);
+    await killed.restart();
+    await successor.waitUntil("be followed", async () => String(await successor.command("INFO", "replication")).includes("state=online"));
+  };
+  const url = withDeadline(`${cluster.url}?wait_replicas=1`, deadlineMs);
+  const result = await runAndPrint("cluster, primary killed, wait_replicas=1, on Redis", () => failOver({ url, namespaces, deadlineMs, serviceMsMax, fail }));
+  expect(result.violations).toEqual([]);
+  expect(result.figures.commits_lost).toBe(0);
+  expect(result.figures.unknown).toBeGreaterThan(0);
 });

@@ -3,8 +3,8 @@ import type { LoadOptions } from "./engine-load.ts";
 import { EngineLoad } from "./engine-load.ts";
 
 export interface FailOverOptions extends LoadOptions {
-  /** Kills the primary, in whatever way, and resolves when another has taken its place, with the figures of interest. */
-  readonly fail: (load: EngineLoad) => Promise<void>;
+  /** Kills the primary, in whatever way, and resolves when another has taken its place. */
+  readonly fail: (load: EngineLoad) => Promise<unknown>;
   readonly serviceMsMax: number;
 }
 
