@@ -43,7 +43,16 @@ test("a server that was killed and came back is used again by itself, and nothin
     expect(await codeOf(store.commit(commitOf(put("a", "lost"))))).toBe("unavailable");
     await server.restart();
     const startMs = performance.now();
-    await expect.poll(() => store.read(everything).then(({ entries }) => entries, () => undefined), { timeout: 5_000 }).toMatchObject([{ value: round, version: round }]);
+    await expect
+      .poll(
+        () =>
+          store.read(everything).then(
+            ({ entries }) => entries,
+            () => undefined,
+          ),
+        { timeout: 5_000 },
+      )
+      .toMatchObject([{ value: round, version: round }]);
     expect(performance.now() - startMs).toBeLessThan(5_000);
   }
 });
@@ -57,7 +66,9 @@ test("a polite restart between two calls is not noticed by the second: idle conn
   expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 2 }]);
 });
 
-test("a server that hears and does not answer costs a caller the deadline and no more: reads and unsent commits are unavailable, a sent commit is unknown", { timeout: 30_000 }, async () => {
+test("a server that hears and does not answer costs a caller the deadline and no more: reads and unsent commits are unavailable, a sent commit is unknown", {
+  timeout: 30_000,
+}, async () => {
   const url = freshUrl("&deadline=1s");
   await using proxy = await FaultProxy.open(server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
@@ -142,6 +153,8 @@ test("whoever stands still with the namespace's lock loses it after half a deadl
   await using stopped = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using other = await openPostgresEngine({ url });
   await commit(storeOf(stopped), put("a", 1));
+  // The notification of that has gone out too.
+  await delay(200);
   // The answer to its first step is held back: it has the lock and does not know it.
   await proxy.set({ kind: "black-hole", only: "answers" });
   const lost = codeOrOk(storeOf(stopped).commit(commitOf(put("a", "never"))));
@@ -222,7 +235,17 @@ test("health reads back what the server promises and warns of what breaks it", {
   expect({ name, durability, facts, warnings }).toMatchObject({
     name: "postgres",
     durability: expect.stringContaining("on disk (fsync)"),
-    facts: { fsync: "on", synchronous_commit: "on", schema_version: 1, pooler_between: false, revision: 0, compacted_revision: 0, base: 0, gaps: [], round_trip_ms: expect.any(Number) },
+    facts: {
+      fsync: "on",
+      synchronous_commit: "on",
+      schema_version: 1,
+      pooler_between: false,
+      revision: 0,
+      compacted_revision: 0,
+      base: 0,
+      gaps: [],
+      round_trip_ms: expect.any(Number),
+    },
     warnings: [],
   });
   expect(Math.abs(facts.clock_difference_ms as number)).toBeLessThan(1_000);

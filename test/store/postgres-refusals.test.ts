@@ -25,7 +25,8 @@ async function refusalOf(url: string): Promise<HoldfastError> {
   );
   if (!(error instanceof HoldfastError)) throw error;
   expect(error.hint).toBeTruthy();
-  for (const text of [inspect(error, { depth: 9 }), JSON.stringify(error.details ?? {})]) for (const secret of ["holdfast-secret", "super-secret", "wrong-secret"]) expect(text).not.toContain(secret);
+  for (const text of [inspect(error, { depth: 9 }), JSON.stringify(error.details ?? {})])
+    for (const secret of ["holdfast-secret", "super-secret", "wrong-secret"]) expect(text).not.toContain(secret);
   return error;
 }
 
@@ -41,7 +42,10 @@ test("a wrong password, an unknown user and no password name the cause", async (
 });
 
 test("a database that does not exist, a port that nobody listens on and a host without an address are told apart", async () => {
-  expect(await refusalOf(`postgres://holdfast:holdfast-secret@127.0.0.1:${server.port}/elsewhere`)).toMatchObject({ code: "store_unsupported", hint: expect.stringContaining("createdb") });
+  expect(await refusalOf(`postgres://holdfast:holdfast-secret@127.0.0.1:${server.port}/elsewhere`)).toMatchObject({
+    code: "store_unsupported",
+    hint: expect.stringContaining("createdb"),
+  });
   expect(await refusalOf("postgres://holdfast:holdfast-secret@127.0.0.1:1/holdfast")).toMatchObject({ code: "unavailable", message: expect.stringContaining("ECONNREFUSED") });
   expect(await refusalOf("postgres://holdfast:holdfast-secret@no-such-host.invalid/holdfast?deadline=3s")).toMatchObject({ code: "unavailable" });
 });
@@ -139,6 +143,7 @@ test("a server without room for more connections is named, and the store works w
   const results = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => engine.commit(`space ${i}`, [])));
   const refusals = results.flatMap((result) => (result.status === "rejected" ? [result.reason as HoldfastError] : []));
   expect(refusals.length).toBeGreaterThan(0);
-  for (const refusal of refusals) expect(refusal).toMatchObject({ code: "unavailable", message: expect.stringContaining("no more connections"), hint: expect.stringContaining("max_connections") });
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({ code: "unavailable", message: expect.stringContaining("no more connections"), hint: expect.stringContaining("max_connections") });
   committed((await commitBatch(engine, [commitOf(put("a"))]))[0]);
 });

@@ -127,6 +127,8 @@ export class Session {
   /** Says goodbye; for a connection that is in order. */
   async close(): Promise<void> {
     this.#lost = true;
+    // Whoever closes waits for it: nothing else may be keeping the process alive.
+    this.hold(true);
     await Promise.race([this.client.end().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 500).unref())]);
     this.destroy();
   }

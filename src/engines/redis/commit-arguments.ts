@@ -28,7 +28,7 @@ export function commitArguments(batch: readonly PreparedCommit[]): string[] {
     const start = args.length;
     args.push("", String(checks.length), String(writes.length), request?.key ?? "");
     if (request !== undefined) args.push(JSON.stringify(request.fingerprint), JSON.stringify(request.note));
-    args.push(`${writer}${nul}${agent ?? ""}`);
+    args.push(writer, agent ?? "");
     for (const check of checks) args.push(numbers.of(check.key), testOf(check));
     for (const write of writes) pushWrite(args, write, numbers);
     args[start] = String(args.length - start);
@@ -44,11 +44,11 @@ function testOf(check: Check): string {
 function pushWrite(args: string[], write: PreparedWrite, numbers: KeyNumbers): void {
   const number = numbers.of(write.key);
   if (write.op === "delete") {
-    args.push("d", number, recordText(write.record) + nul);
+    args.push("d", number, recordText(write.record));
     return;
   }
   const { ttlMs, record, lapse, json, index } = write;
-  args.push(`${index === undefined ? "p" : "i"}${ttlMs ?? ""}`, number, recordText(record) + nul + recordText(lapse), json);
+  args.push(`${index === undefined ? "p" : "i"}${ttlMs ?? ""}`, number, recordText(record), recordText(lapse), json);
   if (index !== undefined) args.push(indexText(index));
 }
 

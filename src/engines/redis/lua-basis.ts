@@ -47,11 +47,12 @@ local facts = table.concat({num(now), m[1] or '0', m[2] or '0', m[3] or '0', m[4
 local seal_state = m[8] and match(m[8], '"state":"(%a+)"')
 `;
 
-/** The server that runs this, and whether the namespace's history went back since it was last written. ARGV[3]: the highest revision seen by the caller; ARGV[4]: "1" where the server forgets nothing over a restart; ARGV[5]: where it is reached. */
+/** The server that runs this, and whether the namespace's history went back since it was last written. ARGV[3]: the highest revision seen by the caller; ARGV[4]: "1" where the server forgets nothing over a restart, then "w" where the caller waits for replicas, then "c" in a cluster; ARGV[5]: where it is reached. */
 const epoch = String.raw`
 local server = call('INFO', 'server')
 local run_id = match(server, 'run_id:(%x+)')
-local seen, lasting, home = tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5]
+local seen, lasting, waits, home = tonumber(ARGV[3]), string.sub(ARGV[4], 1, 1) == '1', string.sub(ARGV[4], 2, 2) == 'w', ARGV[5]
+local in_cluster = string.sub(ARGV[4], 3, 3) == 'c'
 local gaps = m[7] or ''
 local leapt = false
 local function is_restart()
@@ -161,32 +162,48 @@ end
 local function send(command, key, args)
   for i = 1, #args, 500 do call(command, key, unpack(args, i, math.min(i + 499, #args))) end
 end
+-- In a slot on its way to another node a key that is not here may not be touched: better found out before the first write.
+local function touch_documents()
+  local keys = {META}
+  local function add(text)
+    local area, rest = match(text, '^([^%z]*)%z[^%z]*%z?(.*)$')
+    keys[#keys + 1] = P..'da:'..area
+    for term in string.gmatch(rest, '([^%z]*)%z[^%z]*%z?') do keys[#keys + 1] = posting_key(area, term) end
+  end
+  for i = 1, #slots do
+    local slot = slots[i]
+    if slot.changed and slot.findable0 then add(call('HGET', DOC_TERMS, slot.id0) or '') end
+    if slot.changed and slot.index then add(slot.index) end
+  end
+  for i = 1, #keys, 500 do call('EXISTS', META, unpack(keys, i, math.min(i + 499, #keys))) end
+end
 local function write_back()
+  if in_cluster then touch_documents() end
   for i = 1, row_count do
     local row = rows[i]
     call('XADD', LOG, row[1], 'h', row[2], 'v', row[3])
   end
-  local puts, order, removed, gone, gone_age, gone_order, risen = {}, {}, {}, {}, {}, {}, {}
+  local puts, order, removed, gone, gone_age, gone_order, risen, expiries, unexpired = {}, {}, {}, {}, {}, {}, {}, {}, {}
   for i = 1, #slots do
     local slot = slots[i]
     if slot.changed then
-      if slot.findable0 then remove_document(slot.id0) end
       slot.findable = ''
       if slot.index then
+        if slot.findable0 and slot.id == slot.id0 then
+          remove_document(slot.id0)
+          slot.findable0 = false
+        end
         add_document(slot.id, slot.key, slot.exp, slot.index)
         slot.findable = '1'
       end
-      local n = #puts
       if slot.present then
+        local n = #puts
         puts[n + 1], puts[n + 2] = slot.key, header_of(slot)
         if not slot.stored then order[#order + 1] = '0' order[#order + 1] = slot.key end
-        if slot.exp then
-          if slot.exp ~= slot.exp0 then call('ZADD', EXPIRY, num(slot.exp), slot.key) end
-        elseif slot.exp0 then call('ZREM', EXPIRY, slot.key) end
+        if slot.exp and slot.exp ~= slot.exp0 then expiries[#expiries + 1] = num(slot.exp) expiries[#expiries + 1] = slot.key end
         if slot.buried then risen[#risen + 1] = slot.key end
       else
         if slot.stored then removed[#removed + 1] = slot.key end
-        if slot.exp0 then call('ZREM', EXPIRY, slot.key) end
         gone[#gone + 1] = slot.key
         gone[#gone + 1] = slot.ver..'\0'..slot.id..'\0'..slot.anchor
         gone_age[#gone_age + 1] = score_of(slot.id)
@@ -194,18 +211,23 @@ local function write_back()
         gone_order[#gone_order + 1] = '0'
         gone_order[#gone_order + 1] = slot.key
       end
+      if slot.exp0 and not slot.exp then unexpired[#unexpired + 1] = slot.key end
     end
   end
+  -- What is added goes before what is taken away: a key that becomes empty is gone, and in a slot on its way it could not be made anew.
   send('HSET', ENTRIES, puts)
   send('ZADD', ORDER, order)
-  send('HDEL', ENTRIES, removed)
-  send('ZREM', ORDER, removed)
-  send('HDEL', GONE, risen)
-  send('ZREM', GONE_AGE, risen)
-  send('ZREM', GONE_ORDER, risen)
+  send('ZADD', EXPIRY, expiries)
   send('HSET', GONE, gone)
   send('ZADD', GONE_AGE, gone_age)
   send('ZADD', GONE_ORDER, gone_order)
+  send('HDEL', ENTRIES, removed)
+  send('ZREM', ORDER, removed)
+  send('ZREM', EXPIRY, unexpired)
+  send('HDEL', GONE, risen)
+  send('ZREM', GONE_AGE, risen)
+  send('ZREM', GONE_ORDER, risen)
+  for i = 1, #slots do if slots[i].changed and slots[i].findable0 then remove_document(slots[i].id0) end end
 end
 `;
 

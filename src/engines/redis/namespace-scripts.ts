@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { requireUnsealed } from "../../store/engine-rules.ts";
 import type { Script } from "./lua-basis.ts";
-import { metaKey } from "./key-names.ts";
+import { allKeys, metaKey } from "./key-names.ts";
 import type { Facts } from "./records.ts";
 import { toFacts } from "./records.ts";
 import { isReply, lostAnswer, notConfirmed, replyCode } from "./redis-errors.ts";
@@ -37,10 +37,11 @@ export class ScriptRunner {
 
   of(namespace: string): NamespaceScripts {
     const key = metaKey(this.#settings.prefix, namespace);
+    const keys = this.#keys(namespace);
     return {
       read: (script, args, atMs) =>
-        this.#roads.read(key, (send) => evaluate(send, script, [key, this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0), ...args])),
-      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, [key, ...args])),
+        this.#roads.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0), ...args])),
+      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, keys, args)),
       write: (script, args, options = {}) => this.#roads.write(key, (send, server, untilMs) => this.#write(send, server, untilMs, namespace, script, args, options)),
       learn: (text) => {
         const facts = toFacts(text);
@@ -75,17 +76,24 @@ export class ScriptRunner {
     this.#shown.delete(namespace);
   }
 
+  /** The first is where the scripts derive the others from; naming them all is only needed where they can move. */
+  #keys(namespace: string): readonly string[] {
+    const { prefix, topology } = this.#settings;
+    return topology === "cluster" ? allKeys(prefix, namespace) : [metaKey(prefix, namespace)];
+  }
+
   #time(atMs = this.#timeSource?.nowMs()): string {
     return atMs === undefined ? "" : String(atMs);
   }
 
   async #write(send: Send, server: ServerFacts, untilMs: number, namespace: string, script: Script, args: readonly string[], { isMoving }: WriteOptions): Promise<unknown> {
     const shown = this.#shown.get(namespace);
-    const key = metaKey(this.#settings.prefix, namespace);
-    const basis = [key, this.#time(), String(shown?.nowMs ?? 0), isMoving ? "0" : String(shown?.revision ?? 0), isLasting(server) ? "1" : "0", server.home];
     const { waitReplicas, waitAof } = this.#settings;
-    if (waitReplicas === 0 && !waitAof) return evaluate(send, script, [...basis, ...args]);
-    const reply = await evaluate(send, script, [...basis, ...args]);
+    const waits = waitReplicas > 0 || waitAof;
+    const traits = `${isLasting(server) ? "1" : "0"}${waits ? "w" : "-"}${this.#settings.topology === "cluster" ? "c" : "-"}`;
+    const basis = [this.#time(), String(shown?.nowMs ?? 0), isMoving ? "0" : String(shown?.revision ?? 0), traits, server.home];
+    const reply = await evaluate(send, script, this.#keys(namespace), [...basis, ...args]);
+    if (!waits) return reply;
     // On the same connection: it waits for what was written before it there.
     const leftMs = untilMs - performance.now();
     const waitMs = String(Math.max(1, Math.floor(leftMs - Math.min(marginMsMax, leftMs * marginShare))));
@@ -118,12 +126,13 @@ export interface NamespaceScripts {
   show(text: string): Facts;
 }
 
-async function evaluate(send: Send, script: Script, [key = "", ...args]: readonly string[]): Promise<unknown> {
+async function evaluate(send: Send, script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
   try {
-    return await send("evalsha", [script.sha, "1", key, ...args]);
+    return await send("evalsha", [script.sha, ...rest]);
   } catch (error) {
     // A server that was started or promoted since has not seen the text; that it says so proves that nothing ran.
     if (replyCode(error) !== "NOSCRIPT") throw error;
-    return send("eval", [script.text, "1", key, ...args]);
+    return send("eval", [script.text, ...rest]);
   }
 }

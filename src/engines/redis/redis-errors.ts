@@ -9,7 +9,10 @@ export const replyCode = (error: unknown): string => (isReply(error) ? (/^[A-Z]+
 
 /** Answers that prove that nothing was executed, of a server that will be ready soon or is no longer the right one. */
 const passing = new Set(["LOADING", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "MASTERDOWN", "BUSY"]);
-export const isPassing = (error: unknown): boolean => passing.has(replyCode(error));
+export const isPassing = (error: unknown): boolean => passing.has(replyCode(error)) || isOnItsWay(error);
+
+/** A script met a key of a slot that is being moved to another node; scripts look for that before they write. */
+const isOnItsWay = (error: unknown): boolean => isReply(error) && error.message.includes("access a non local key");
 
 /** After these another server may have become the right one. */
 export const isMisplaced = (error: unknown): boolean => ["READONLY", "MASTERDOWN"].includes(replyCode(error));
@@ -100,6 +103,7 @@ function translateText(cause: Error, prefix: string): HoldfastError {
     return new HoldfastError("store_unsupported", "The store's URL has a password, but this Redis asks for none.", { hint: "Leave it out of the URL, or set requirepass.", cause });
   if (/invalid password|wrong number of arguments for 'auth'/.test(text))
     return new HoldfastError("store_unsupported", "Redis does not accept the user and password of the store's URL.", { hint: "Correct them; special characters are written as %XX.", cause });
+  if (isOnItsWay(cause)) return unavailable("A slot of the Redis Cluster is being moved to another node", "Try again when it has moved.", cause);
   if (/max number of clients/.test(text)) return unavailable("Redis has as many connections as maxclients allows", "Raise maxclients or close other programs' connections; try again.", cause);
   if (/DB index is out of range|invalid DB index/.test(text))
     return new HoldfastError("store_unsupported", "This Redis has no database of that number.", { hint: "Use /0 in the store's URL, or raise `databases`.", cause });

@@ -166,8 +166,13 @@ export class RedisRoads implements Roads {
       scout = new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { isScout: true });
       this.#scouts.set(address, scout);
     }
-    const { send } = await scout.ready(Math.min(untilMs, performance.now() + nodeMsMax));
-    return send("cluster", ["SLOTS"], Math.min(untilMs, performance.now() + nodeMsMax));
+    const endMs = Math.min(untilMs, performance.now() + nodeMsMax);
+    try {
+      const { send } = await scout.ready(endMs);
+      return await send("cluster", ["SLOTS"], endMs);
+    } catch (error) {
+      throw connectError(error, this.#settings.prefix);
+    }
   }
 
   #node(address: string): Node {

@@ -3,7 +3,7 @@ import { luaScript, revisionMax } from "./lua-basis.ts";
 
 /**
  * A batch of commits. After the keys: the number of commits, and of each: how many arguments follow, checks, writes, request key ('' = none),
- * then fingerprint and note if there is one, the writer with the agent, two arguments per check and three to five per write.
+ * then fingerprint and note if there is one, writer, agent, two arguments per check and three to six per write.
  * Answers per commit with one text ('o' done, 'k' known request key, 'u' used for something else) or a list (failed checks); values of failed checks once each.
  */
 export const commitScript = luaScript(
@@ -18,7 +18,7 @@ local at = 7 + key_count
 local commit_count = tonumber(ARGV[at])
 if revision + commit_count > ${revisionMax} then return {'full'} end
 at = at + 1
-local out, values, has_value, kept = {}, {}, {}, {}
+local out, values, has_value, kept, has_known = {}, {}, {}, {}, false
 local kept_until = num(now + ${limits.requestKeptMs})
 local function is_live(slot) return slot.present and not (slot.exp and slot.exp <= now) end
 local function known_request(key)
@@ -56,7 +56,7 @@ local function write(op, slot, who, from)
   local existed = slot.present
   if op == 'd' then
     if not existed then return '0:0:' end
-    finish(slot, 'd', who, ARGV[from])
+    finish(slot, 'd', who, ARGV[from]..'\0')
     return slot.ver..':1:'
   end
   slot.ver = math.max(slot.ver or version_floor, base) + 1
@@ -64,8 +64,8 @@ local function write(op, slot, who, from)
   slot.exp = ttl ~= '' and now + ttl or nil
   if not existed then slot.created = now end
   slot.present = true
-  slot.index = string.byte(op) == 105 and ARGV[from + 2] or nil
-  append(slot, next_id(), 'p', who, ARGV[from], now, ARGV[from + 1])
+  slot.index = string.byte(op) == 105 and ARGV[from + 3] or nil
+  append(slot, next_id(), 'p', who, ARGV[from]..'\0'..ARGV[from + 1], now, ARGV[from + 2])
   return slot.ver..(existed and ':1:' or ':0:')..(slot.exp or '')
 end
 for c = 1, commit_count do
@@ -73,20 +73,20 @@ for c = 1, commit_count do
   local next_at, from, answer = at + length, at + 4, nil
   if request ~= '' then
     local text, fingerprint = known_request(request)
-    if text then answer = fingerprint == ARGV[from] and 'k'..text or 'u'..num(revision) end
+    if text then answer, has_known = fingerprint == ARGV[from] and 'k'..text or 'u'..num(revision), true end
     from = from + 2
   end
-  local who = ARGV[from]
-  if not answer and checks > 0 then answer = failed_checks(from + 1, checks) end
+  local who = ARGV[from]..'\0'..ARGV[from + 1]
+  if not answer and checks > 0 then answer = failed_checks(from + 2, checks) end
   if not answer then
     seq = 0
-    from = from + 1 + 2 * checks
+    from = from + 2 + 2 * checks
     local results = {}
     for w = 1, writes do
       local op = ARGV[from]
       results[w] = write(op, slots[tonumber(ARGV[from + 1])], who, from + 2)
       local kind = string.byte(op)
-      from = from + (kind == 100 and 3 or kind == 105 and 5 or 4)
+      from = from + (kind == 100 and 3 or kind == 105 and 6 or 5)
     end
     if seq > 0 then revision = revision + 1 end
     local done = table.concat(results, ';')
@@ -104,7 +104,8 @@ for request, text in pairs(kept) do
   call('HSET', REQUESTS, request, text)
   call('ZADD', REQUEST_AGE, kept_until, request)
 end
-if row_count > 0 or leapt then write_meta() end
+-- A wait for replicas covers what its own connection wrote: what is only told again must be confirmed, too.
+if row_count > 0 or leapt or (waits and has_known) then write_meta() end
 return {num(now), num(revision), out, values, leapt and '1' or '0'}
 `,
 );

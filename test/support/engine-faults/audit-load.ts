@@ -44,6 +44,7 @@ export async function auditLoad(engine: Engine, namespace: string, journal: Load
       unknown: ended("outcome_unknown"),
       requests_unknown: requests.filter((request) => request.unknown).length,
       requests_resolved: requests.filter((request) => request.unknown && request.answers.length > 0).length,
+      longest_stall_ms: calls.reduce((longest, call) => Math.max(longest, call.stalledMs ?? 0), 0),
       longest_call_ms: calls.reduce((longest, call) => Math.max(longest, call.tookMs ?? 0), 0),
       watcher_lives: [...journal.lives.values()].reduce((sum, lives) => sum + lives.length, 0),
       grants: journal.grants.length,

@@ -5,7 +5,7 @@ import type { Call } from "./recorded-calls.ts";
 export interface CallRules {
   /** What the store's URL says one call may take. */
   readonly deadlineMs: number;
-  /** What a busy machine may add, between the moment a call is over and the moment its caller runs again. */
+  /** What a busy machine may add, beside what the caller itself knows to have been stalled. */
   readonly slackMs: number;
 }
 
@@ -16,9 +16,9 @@ const limitOf = ({ kind }: Call, { deadlineMs, slackMs }: CallRules): number => 
 export function checkCalls(calls: readonly Call[], rules: CallRules): readonly Violation[] {
   const violations = new Violations("G19");
   for (const call of calls) {
-    const { client, kind, ended, tookMs, says } = call;
+    const { client, kind, ended, tookMs, stalledMs = 0, says } = call;
     if (ended === undefined || tookMs === undefined) violations.add("call_never_ended", `A ${kind} of ${client} has not come back.`);
-    else if (tookMs > limitOf(call, rules))
+    else if (tookMs - stalledMs > limitOf(call, rules))
       violations.add(
         "call_too_late",
         `A ${kind} of ${client} took ${tookMs} ms to end (${ended}${says === undefined ? "" : `: ${says}`}); its deadline is ${rules.deadlineMs} ms.`,

@@ -20,6 +20,7 @@ export const counters = ["counter/1", "counter/2"] as const;
 export const groupMembers = ["group/a", "group/b", "group/c", "group/d"] as const;
 const sharedKeys = 12;
 const leaseMs = 60;
+const lifeChanges = { min: 30, max: 300 } as const;
 /** Between two calls of one lane that were answered, and after one that the engine could not answer. */
 const breathMs = { min: 1, max: 6 } as const;
 const afterFailureMs = { min: 10, max: 50 } as const;
@@ -137,18 +138,28 @@ const increment: Lane = async (place) => {
   const by = unique();
   const count = Number((before?.value as { count?: number } | undefined)?.count ?? 0) + 1;
   const request = { key: by, fingerprint: fingerprint(by) };
-  const ask = (): Promise<Json> => setState({ ...scope, request }, { key, value: { by, count }, expectedVersion: before?.version ?? 0 }) as Promise<Json>;
+  const store = tellingUnknown(scope.store, () => say({ request: by, unknown: true }));
+  const ask = (): Promise<Json> => setState({ ...scope, store, request }, { key, value: { by, count }, expectedVersion: before?.version ?? 0 }) as Promise<Json>;
   say({ request: by, key, count });
   try {
     say({ request: by, answer: await ask() });
   } catch (error) {
     // Any other failure says that nothing was changed, and the audit holds it to that.
     if (!isHoldfastError(error, "outcome_unknown")) throw error;
-    say({ request: by, unknown: true });
-    say({ request: by, answer: await untilAnswered(place, ask), resolved: true });
+    say({ request: by, answer: await untilAnswered(place, ask) });
   }
-  if (random() < 0.1) say({ request: by, answer: await untilAnswered(place, ask), again: true });
+  if (random() < 0.1) say({ request: by, answer: await untilAnswered(place, ask) });
 };
+
+/** The domain asks again by itself once; that an answer was lost is told even so. */
+const tellingUnknown = (store: Store, tell: () => void): Store => ({
+  ...store,
+  commit: (commit) =>
+    store.commit(commit).catch((error: unknown) => {
+      if (isHoldfastError(error, "outcome_unknown")) tell();
+      throw error;
+    }),
+});
 
 const writers: readonly Lane[] = [plainWrite, plainWrite, group, lease, look, increment, increment];
 
@@ -178,15 +189,21 @@ async function repeat(place: Place, lane: Lane, stop: AbortSignal): Promise<void
   }
 }
 
-/** Says every change; when the engine fails, begins another life after the last revision it has seen; when that is gone, from the present. */
+/**
+ * Says every change. When the engine fails, and now and then by itself, it begins another life after the last revision it has seen;
+ * when that is gone, from the present.
+ */
 async function watch({ bare, clock, random, say }: Place, stop: AbortSignal): Promise<void> {
   let after: Revision = 0;
   while (!stop.aborted) {
     say({ life: after });
+    let left = between(random, lifeChanges.min, lifeChanges.max);
     try {
       for await (const change of bare.watch(everything, after, stop)) {
         after = change.revision;
         say({ change: change as unknown as Json });
+        left -= 1;
+        if (left === 0) break;
       }
     } catch (error) {
       if (!isHoldfastError(error)) throw error;

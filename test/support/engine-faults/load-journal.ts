@@ -68,7 +68,7 @@ export class LoadJournal {
     else throw new Error(`${client} said what nobody understands: ${JSON.stringify(message)}`);
   }
 
-  #hearCall(client: string, { call, kind, ended, tookMs, says }: Message): void {
+  #hearCall(client: string, { call, kind, ended, tookMs, stalledMs, says }: Message): void {
     const id = `${client} ${call}`;
     if (kind !== undefined) this.#calls.set(id, { client, kind: kind as Call["kind"] });
     const known = this.#calls.get(id);
@@ -76,6 +76,7 @@ export class LoadJournal {
     if (ended === undefined) return;
     known.ended = ended as Call["ended"];
     known.tookMs = tookMs as number;
+    known.stalledMs = stalledMs as number;
     known.says = says as string | undefined;
   }
 

@@ -11,14 +11,40 @@ export interface Call {
   readonly client: string;
   readonly kind: CallKind;
   readonly tookMs?: number;
+  /** For how much of it the caller's own process was not given the machine: no engine can end a call then. */
+  readonly stalledMs?: number;
   readonly ended?: "answered" | ErrorCode | "defect";
   /** The words of a failure. */
   readonly says?: string;
 }
 
+const tickMs = 20;
+
+/** Adds up by how much a timer comes late. */
+class Stalls {
+  #sumMs = 0;
+  #tickedMs = performance.now();
+
+  constructor() {
+    setInterval(() => {
+      this.#sumMs += this.#late;
+      this.#tickedMs = performance.now();
+    }, tickMs).unref();
+  }
+
+  get #late(): number {
+    return Math.max(0, performance.now() - this.#tickedMs - 2 * tickMs);
+  }
+
+  get totalMs(): number {
+    return this.#sumMs + this.#late;
+  }
+}
+
 /** Tells the parent when a call begins and how it ends, so that one that never ends is known too. */
 export class CallRecorder {
   readonly #say: (message: Message) => void;
+  readonly #stalls = new Stalls();
   #count = 0;
 
   constructor(say: (message: Message) => void) {
@@ -29,8 +55,15 @@ export class CallRecorder {
     this.#count += 1;
     const id = this.#count;
     const fromMs = performance.now();
+    const stalledBefore = this.#stalls.totalMs;
     const end = (ended: NonNullable<Call["ended"]>, says?: string): void =>
-      this.#say({ call: id, ended, tookMs: Math.round(performance.now() - fromMs), ...(says === undefined ? {} : { says }) });
+      this.#say({
+        call: id,
+        ended,
+        tookMs: Math.round(performance.now() - fromMs),
+        stalledMs: Math.round(this.#stalls.totalMs - stalledBefore),
+        ...(says === undefined ? {} : { says }),
+      });
     this.#say({ call: id, kind });
     try {
       const answer = await call();
