@@ -5,6 +5,7 @@ import type { EngineName } from "./engines/measure-engines.ts";
 import { engineNames, measureEngine } from "./engines/measure-engines.ts";
 import { measureFlatMemory } from "./flat-memory.ts";
 import { measureGrowth } from "./growth.ts";
+import { measureMigration } from "./migrate.ts";
 import type { Figure } from "./report.ts";
 import { isKept, renderTable, toJson } from "./report.ts";
 import { measureResume } from "./resume-run.ts";
@@ -17,13 +18,14 @@ import { measureTokens } from "./tokens.ts";
 
 type Measurement = (surroundings: Surroundings) => Promise<readonly Figure[]>;
 
-const help = `npm run bench -- [--engines | --growth] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
+const help = `npm run bench -- [--engines | --growth | --migrate] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
 
 Measures the product in src/ and prints each figure beside its floor, taken in the same run, and its budget.
 
   --engines         every engine against its own tool (redis-benchmark, pgbench) on a server started for it, instead of the budgets
   --growth          what operations cost in a large store, and memory over many calls, instead of the budgets
-  --entries COUNT   growth: entries of the large store (default 1,000,000)
+  --migrate         a store with its whole history through every engine and back, copied and compared, instead of the budgets
+  --entries COUNT   growth: entries of the large store (default 1,000,000); migrate: of the store (default 100,000)
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
   --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
   --calls COUNT     growth: calls over which memory is watched (default 200,000)
@@ -38,8 +40,9 @@ const { values: flags } = parseArgs({
   options: {
     engines: { type: "boolean" },
     growth: { type: "boolean" },
+    migrate: { type: "boolean" },
     engine: { type: "string", default: "sqlite" },
-    entries: { type: "string", default: "1000000" },
+    entries: { type: "string" },
     "log-rows": { type: "string", default: "2000000" },
     calls: { type: "string", default: "200000" },
     only: { type: "string" },
@@ -61,12 +64,16 @@ const budgets: Readonly<Record<string, Measurement>> = {
   tokens: measureTokens,
 };
 const growth: Readonly<Record<string, Measurement>> = {
-  store: (surroundings) => measureGrowth(surroundings, { engine: engineOf(), entries: countOf("entries"), logRows: countOf("log-rows") }),
+  store: (surroundings) => measureGrowth(surroundings, { engine: engineOf(), entries: countOf("entries", 1_000_000), logRows: countOf("log-rows") }),
   memory: (surroundings) => measureFlatMemory(surroundings, { calls: countOf("calls") }),
 };
 
+const migration: Readonly<Record<string, Measurement>> = {
+  round: (surroundings) => measureMigration(surroundings, { entries: countOf("entries", 100_000, 1_000) }),
+};
+
 if (flags.help === true) process.stdout.write(help);
-else await run(flags.engines === true ? measureEngine : flags.growth === true ? growth : budgets);
+else await run(flags.engines === true ? measureEngine : flags.growth === true ? growth : flags.migrate === true ? migration : budgets);
 
 async function run(measurements: Readonly<Record<string, Measurement>>): Promise<void> {
   const names = flags.only?.split(",") ?? Object.keys(measurements);
@@ -102,8 +109,8 @@ function engineOf(): EngineName {
   return engine;
 }
 
-function countOf(name: "entries" | "log-rows" | "calls"): number {
-  const count = Number(flags[name]);
-  if (!Number.isSafeInteger(count) || count < 200_000) throw new Error(`--${name}: must be a whole number of at least 200000`);
+function countOf(name: "entries" | "log-rows" | "calls", otherwise?: number, min = 200_000): number {
+  const count = Number(flags[name] ?? otherwise);
+  if (!Number.isSafeInteger(count) || count < min) throw new Error(`--${name}: must be a whole number of at least ${min}`);
   return count;
 }

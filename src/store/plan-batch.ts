@@ -169,19 +169,7 @@ export class BatchPlan {
     slot.present = true;
     slot.expiresAtMs = expiresAtMs;
     slot.index = write.index;
-    const { json, record, lapse } = write;
-    this.#append(slot, {
-      key: write.key,
-      op: "put",
-      version: slot.version,
-      json,
-      expiresAtMs,
-      createdAtMs: slot.createdAtMs,
-      writer: commit.writer,
-      agent: commit.agent,
-      record,
-      lapse,
-    });
+    this.#append(write.key, slot, "put", commit.writer, commit.agent, write.record, write.lapse, write.json);
     return expiresAtMs === undefined ? { version: slot.version, existed } : { version: slot.version, existed, expiresAtMs };
   }
 
@@ -189,13 +177,30 @@ export class BatchPlan {
     slot.present = false;
     slot.expiresAtMs = undefined;
     slot.index = undefined;
-    this.#append(slot, { key, op, version: slot.version, createdAtMs: slot.createdAtMs, writer, agent, record });
+    this.#append(key, slot, op, writer, agent, record);
   }
 
-  #append(slot: Slot, row: Omit<PlannedRow, "revision" | "seq" | "atMs" | "previous">): void {
-    slot.row = { ...row, revision: this.#space.revision + 1, seq: this.#seq, atMs: this.#nowMs, previous: slot.row ?? slot.stored ?? slot.buried };
+  /** Spelled out: it runs for every write of every commit, and taking objects apart here would be most of its cost. */
+  #append(key: string, slot: Slot, op: LogRow["op"], writer: string, agent: string | undefined, record: HistoryRecord | undefined, lapse?: HistoryRecord, json?: string): void {
+    const row: PlannedRow = {
+      revision: this.#space.revision + 1,
+      seq: this.#seq,
+      key,
+      op,
+      version: slot.version,
+      json,
+      expiresAtMs: slot.expiresAtMs,
+      createdAtMs: slot.createdAtMs,
+      atMs: this.#nowMs,
+      writer,
+      agent,
+      record,
+      lapse,
+      previous: slot.row ?? slot.stored ?? slot.buried,
+    };
+    slot.row = row;
     this.#seq += 1;
-    this.rows.push(slot.row);
+    this.rows.push(row);
   }
 
   #failedCheck(check: Check): FailedCheck | undefined {

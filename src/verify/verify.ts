@@ -1,15 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { resetNamespace } from "../domain/admin/reset.ts";
 import { openEngine } from "../engines/open-store.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import { randomHex } from "../kernel/ids.ts";
 import { version } from "../kernel/version.ts";
-import { openNamespaceStore } from "../store/namespace-store.ts";
 import type { Engine } from "../store/store.ts";
-import { systemWriter } from "../store/store.ts";
 import type { CampaignContext, CampaignResult } from "./campaign.ts";
 import { atomicity } from "./campaigns/atomicity.ts";
 import { expiring } from "./campaigns/expiring.ts";
@@ -128,14 +125,11 @@ function judge(id: Guarantee, outcomes: readonly (CampaignResult & { readonly ca
   return { id, promise: promises[id], passed: violations.length === 0, figures: Object.fromEntries(about.map(({ campaign, figures }) => [campaign.name, figures])), violations };
 }
 
-const compactRows = 10_000;
-
-/** Empties the scratch namespaces and forgets their history; their revision counters stay, as those of every namespace do. */
+/** Takes the scratch namespaces away, as if they had never been. Sealed first: what a killed worker had sent and a server has not applied yet is refused. */
 async function cleanUp(engine: Engine, prefix: string): Promise<void> {
   for (const namespace of await engine.namespaces()) {
     if (!namespace.startsWith(`${prefix}-`)) continue;
-    const store = openNamespaceStore(engine, namespace, systemClock);
-    await resetNamespace({ store, clock: systemClock, writer: systemWriter });
-    while ((await engine.compact(namespace, { ageMs: 0, revisions: 0, tombstones: 0 }, compactRows)).more);
+    await engine.seal(namespace, { state: "filling", progress: null });
+    await engine.clear(namespace);
   }
 }

@@ -1,36 +1,39 @@
 import { describe, expect, test } from "vitest";
 import type { CampaignResult } from "../../src/verify/campaign.ts";
 import { faultsIn, runAndPrint } from "../support/campaign.ts";
-import { breakNetwork, cutAnswers, episodes } from "../support/engine-faults/break-network.ts";
+import { cutAnswers, episodes, goThrough } from "../support/engine-faults/break-network.ts";
 import type { LoadOptions } from "../support/engine-faults/engine-load.ts";
 import { EngineLoad } from "../support/engine-faults/engine-load.ts";
 import type { ServerUnderTest } from "../support/engine-faults/servers-under-test.ts";
 import { serversUnderTest, withDeadline } from "../support/engine-faults/servers-under-test.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
+import type { ServerProcess } from "../support/servers/server-process.ts";
 
 const deadlineMs = 1_000;
 const serviceMsMax = 5_000;
 
-/** Clients behind a network that `breaks`, and the audit by one that is not. */
-async function behindProxy(
-  { start }: ServerUnderTest,
-  breaks: (load: EngineLoad, proxy: FaultProxy) => Promise<void>,
-  options: Pick<LoadOptions, "fault"> = {},
-): Promise<CampaignResult> {
+interface Scene {
+  readonly load: EngineLoad;
+  readonly proxy: FaultProxy;
+  readonly server: ServerProcess;
+}
+
+/** Clients behind a network that breaks, and the audit by one that is not. */
+async function behindProxy({ start }: ServerUnderTest, play: (scene: Scene) => Promise<void>, options: Pick<LoadOptions, "fault"> = {}): Promise<CampaignResult> {
   await using server = await start();
   await using proxy = await FaultProxy.open(server.port);
   const load = await EngineLoad.start({ url: withDeadline(proxy.urlFor(server.url), deadlineMs), auditUrl: server.url, deadlineMs, ...options });
-  await breaks(load, proxy);
+  await play({ load, proxy, server });
   await load.stop();
   const { figures, violations } = await load.audit();
   return { figures: { answers_cut: proxy.counters.cuts, resets: proxy.counters.resets, ...figures }, violations };
 }
 
-for (const server of serversUnderTest) {
-  describe(`the network between a client and its engine's server (G3, G4, G9, G10, G19) on ${server.name}`, () => {
-    test("may lose, refuse, reset and delay: every call ends in time and nothing is lost or done twice", { timeout: 90_000 }, async () => {
-      const result = await runAndPrint(`broken network on ${server.name}`, () =>
-        behindProxy(server, (load, proxy) => breakNetwork(load, proxy, episodes(deadlineMs), serviceMsMax)),
+for (const on of serversUnderTest) {
+  describe(`the network between a client and its engine's server (G3, G4, G9, G10, G19) on ${on.name}`, () => {
+    test("may lose, refuse, reset and delay, and the server may freeze: every call ends in time and nothing is lost or done twice", { timeout: 90_000 }, async () => {
+      const result = await runAndPrint(`broken network on ${on.name}`, () =>
+        behindProxy(on, ({ load, proxy, server }) => goThrough(load, episodes(proxy, server, deadlineMs), serviceMsMax)),
       );
       expect(result.violations).toEqual([]);
       expect(result.figures.failed).toBeGreaterThan(10);
@@ -38,8 +41,8 @@ for (const server of serversUnderTest) {
     });
 
     test("may cut answers: what became of a request is found out under its key", { timeout: 90_000 }, async () => {
-      const result = await runAndPrint(`cut answers on ${server.name}`, () =>
-        behindProxy(server, (load, proxy) => cutAnswers(load, proxy, { cuts: 30, connections: 3, serviceMsMax })),
+      const result = await runAndPrint(`cut answers on ${on.name}`, () =>
+        behindProxy(on, ({ load, proxy }) => cutAnswers(load, proxy, { cuts: 30, connections: 8, serviceMsMax })),
       );
       expect(result.violations).toEqual([]);
       expect(result.figures.unknown).toBeGreaterThan(10);
@@ -47,7 +50,7 @@ for (const server of serversUnderTest) {
     });
 
     test("shows an engine that sends a commit again whose answer was cut", { timeout: 60_000 }, async () => {
-      const found = faultsIn(await behindProxy(server, (load, proxy) => cutAnswers(load, proxy, { cuts: 6, connections: 3, serviceMsMax }), { fault: "resentCommits" }));
+      const found = faultsIn(await behindProxy(on, ({ load, proxy }) => cutAnswers(load, proxy, { cuts: 6, connections: 8, serviceMsMax }), { fault: "resentCommits" }));
       expect(found).toContain("unsent_commit_found");
     });
   });

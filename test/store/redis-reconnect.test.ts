@@ -36,7 +36,7 @@ test("a restart that may have lost writes (everysec) lifts revisions and version
   await using server = await startRedis({ appendfsync: "everysec" });
   await using opened = await open(server);
   const { engine, store } = opened;
-  expect((await engine.health(name)).durability).toMatch(/loss of power may lose/);
+  expect((await engine.health(name)).durability).toMatch(/crash of the server or a loss of power may lose/);
   expect((await engine.health(name)).warnings).toContainEqual({ about: "durability", says: expect.stringContaining("appendfsync always") });
   for (let i = 0; i < 3; i += 1) await commit(store, put("a", i));
   await server.kill9();

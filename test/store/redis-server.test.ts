@@ -67,7 +67,10 @@ test("keys and memory are bounded: what is deleted, expired and compacted leaves
 
 test("a wrong password, a missing one, a needless one and a database that is not there are named, with no secret in the text", async () => {
   await using server = await startRedis({ password: "correct" });
-  expect(await refusal(openRedisEngine({ url: at(server, "", ":hunter2@") }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/does not accept the user and password.*%XX/) });
+  expect(await refusal(openRedisEngine({ url: at(server, "", ":hunter2@") }))).toEqual({
+    code: "store_unsupported",
+    text: expect.stringMatching(/does not accept the user and password.*%XX/),
+  });
   expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/asks for a password.*redis:\/\/:PASSWORD@/) });
   expect(await refusal(openRedisEngine({ url: at(server, "/77", ":correct@") }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/no database of that number/) });
   await using engine = await openRedisEngine({ url: at(server, "/5", ":correct@") });
@@ -76,12 +79,24 @@ test("a wrong password, a missing one, a needless one and a database that is not
 
 test("a user with exactly the documented rights can do everything, one without names the rights that are missing", async () => {
   await using server = await startRedis();
-  await server.command("ACL", "SETUSER", "app", "on", ">hunter2", ...neededRights("holdfast:").split(" ").filter((right) => right !== "+waitaof"));
+  await server.command(
+    "ACL",
+    "SETUSER",
+    "app",
+    "on",
+    ">hunter2",
+    ...neededRights("holdfast:")
+      .split(" ")
+      .filter((right) => right !== "+waitaof"),
+  );
   await using engine = await openRedisEngine({ url: at(server, "", "app:hunter2@") });
   const store = openNamespaceStore(engine, "rights", systemClock);
   const index = { area: "notes", terms: [["t", 1]] as const, length: 1 };
   const rings = new Promise<void>((resolve) => void engine.onChange("rights", resolve));
-  await commit(store, [put("a", 1, { index }), put("b", 1, { ttlMs: 1, index }), put("c")], { request: { key: "r", fingerprint: "f", note: 1 }, checks: [{ key: "a", is: "absent" }] });
+  await commit(store, [put("a", 1, { index }), put("b", 1, { ttlMs: 1, index }), put("c")], {
+    request: { key: "r", fingerprint: "f", note: 1 },
+    checks: [{ key: "a", is: "absent" }],
+  });
   await commit(store, [put("a", 2), { op: "delete", key: "c" }]);
   await rings;
   await store.read(everything, { at: 1 });
@@ -104,9 +119,15 @@ test("a user with exactly the documented rights can do everything, one without n
   expect((await engine.health("rights")).facts.appendfsync).toBe("always");
 
   await server.command("ACL", "SETUSER", "app", "-xadd");
-  expect(await refusal(store.commit({ writer: "w", writes: [put("a")] }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/lacks a right.*ACL SETUSER NAME ~holdfast:\* -@all/) });
+  expect(await refusal(store.commit({ writer: "w", writes: [put("a")] }))).toEqual({
+    code: "store_unsupported",
+    text: expect.stringMatching(/lacks a right.*ACL SETUSER NAME ~holdfast:\* -@all/),
+  });
   await server.command("ACL", "SETUSER", "app", "+xadd", "-zadd", "-xdel");
-  expect(await refusal(openRedisEngine({ url: at(server, "", "app:hunter2@") }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/may not use zadd, xdel on keys/) });
+  expect(await refusal(openRedisEngine({ url: at(server, "", "app:hunter2@") }))).toEqual({
+    code: "store_unsupported",
+    text: expect.stringMatching(/may not use zadd, xdel on keys/),
+  });
   await server.command("ACL", "SETUSER", "app", "+zadd", "+xdel", "-config|get");
   await using unchecked = await openRedisEngine({ url: at(server, "", "app:hunter2@") });
   const health = await unchecked.health("rights");
@@ -119,10 +140,16 @@ test("a user with exactly the documented rights can do everything, one without n
 test("a server that may evict, keeps nothing or only follows is refused; allow_loss lets it through, loudly", async () => {
   await using server = await startRedis();
   await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
-  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/maxmemory-policy is allkeys-lru.*noeviction.*allow_loss=1/) });
+  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({
+    code: "store_unsupported",
+    text: expect.stringMatching(/maxmemory-policy is allkeys-lru.*noeviction.*allow_loss=1/),
+  });
   await server.command("CONFIG", "SET", "appendonly", "no");
   await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
-  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({ code: "store_unsupported", text: expect.stringMatching(/keeps nothing on disk.*appendonly yes.*allow_loss=1/) });
+  expect(await refusal(openRedisEngine({ url: at(server) }))).toEqual({
+    code: "store_unsupported",
+    text: expect.stringMatching(/keeps nothing on disk.*appendonly yes.*allow_loss=1/),
+  });
   await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
   await using engine = await openRedisEngine({ url: at(server, "?allow_loss=1") });
   const { durability, warnings } = await engine.health("x");

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -5,10 +7,12 @@ import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Committed, Store } from "../../src/store/store.ts";
+import { onFreePort } from "../support/servers/free-port.ts";
 import { startRedisCluster } from "../support/servers/redis-cluster.ts";
+import { startSentinel } from "../support/servers/redis-sentinel.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
 import { startRedis } from "../support/servers/redis-server.ts";
-import { startSentinel } from "../support/servers/redis-sentinel.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { codeOf, commit, commitOf, committed, put } from "./conformance/fixture.ts";
 
 /** Commits until one is known to have happened. */
@@ -102,4 +106,25 @@ test("a cluster URL for a server that is none, and the other way round, say whic
   await using group = await startSentinel();
   expect(await codeOf(openRedisEngine({ url: `redis+cluster://127.0.0.1:${group.servers[0]?.port}?deadline=1s` }))).toBe("store_unsupported");
   expect(await codeOf(openRedisEngine({ url: `redis+sentinel://127.0.0.1:${group.sentinels[0]?.port}/unknown?deadline=1s` }))).toBe("unavailable");
+});
+
+test("TLS: a server whose certificate is trusted is used, any other is refused with the fix", { timeout: 30_000 }, async () => {
+  const folder = await temporaryFolder();
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", key, "-out", cert, ...subject], {
+    stdio: "ignore",
+  });
+  const files = ["--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no"];
+  let tlsPort = 0;
+  await using _server = await onFreePort(async (port) => {
+    tlsPort = port;
+    return startRedis({ args: ["--tls-port", String(port), ...files] });
+  });
+  await using engine = await openRedisEngine({ url: `rediss://127.0.0.1:${tlsPort}?tls_ca=${encodeURIComponent(cert)}` });
+  expect((await commit(openNamespaceStore(engine, "n", systemClock), put("a"))).revision).toBe(1);
+  const refusalOf = async (url: string): Promise<unknown> => openRedisEngine({ url }).catch((error: unknown) => error);
+  const untrusted = await refusalOf(`rediss://127.0.0.1:${tlsPort}?deadline=2s`);
+  if (!isHoldfastError(untrusted, "store_unsupported")) throw new Error(String(untrusted), { cause: untrusted });
+  expect(untrusted.hint).toMatch(/tls_ca=FILE/);
 });

@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { slotOf } from "../../src/engines/redis/cluster-map.ts";
 import { filterOf } from "../../src/engines/redis/key-names.ts";
 import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
+import { neededRights } from "../../src/engines/redis/rights.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { prefixRange } from "../../src/store/ranges.ts";
 
@@ -41,7 +44,12 @@ test("sentinels and clusters are named by several hosts", () => {
     database: 2,
     sentinelPassword: "x",
   });
-  expect(parseRedisUrl("rediss+cluster://u:p@a:1,b:2/?deadline=250ms")).toMatchObject({ topology: "cluster", addresses: [{ port: 1 }, { port: 2 }], username: "u", deadlineMs: 250 });
+  expect(parseRedisUrl("rediss+cluster://u:p@a:1,b:2/?deadline=250ms")).toMatchObject({
+    topology: "cluster",
+    addresses: [{ port: 1 }, { port: 2 }],
+    username: "u",
+    deadlineMs: 250,
+  });
 });
 
 test.each([
@@ -98,4 +106,8 @@ test("a range is filtered by what its ends do not share, never by half a charact
   expect(filterOf({ start: "" })).toEqual(["*", "", "", ""]);
   expect(filterOf({ start: "m" })).toEqual(["f", "", "m", ""]);
   expect(filterOf({ start: "k", end: "k\0" })).toEqual(["=", "k", "", ""]);
+});
+
+test("the documents name exactly the rights that are asked for", () => {
+  expect(readFileSync(join(import.meta.dirname, "..", "..", "docs", "engines.md"), "utf8")).toContain(`ACL SETUSER holdfast on >PASSWORD ${neededRights("holdfast:")}\n`);
 });

@@ -71,8 +71,9 @@ for (const [from, to] of pairs) {
 async function wholeLog(engine: Engine, namespace: string, query: LogQuery): Promise<unknown> {
   const rows: LogRow[] = [];
   try {
-    for (let edge = {}; ; ) {
+    for (let edge = {}, pages = 1; ; pages += 1) {
       const page = await engine.log(namespace, { ...query, ...edge });
+      if (pages > 1_000) throw new Error(`The log goes on and on: ${JSON.stringify({ query, edge, through: page.through })}`);
       rows.push(...page.rows);
       if (page.done) return rows;
       // Who began at the beginning takes what is left of it, also on the next page.

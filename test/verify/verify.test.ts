@@ -1,11 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
-import { systemClock } from "../../src/kernel/clock.ts";
-import { openNamespaceStore } from "../../src/store/namespace-store.ts";
-import { everything } from "../../src/store/ranges.ts";
 import { atomicity } from "../../src/verify/campaigns/atomicity.ts";
 import { expiring } from "../../src/verify/campaigns/expiring.ts";
 import { increments } from "../../src/verify/campaigns/increments.ts";
@@ -13,11 +7,9 @@ import { watching } from "../../src/verify/campaigns/watching.ts";
 import type { Report } from "../../src/verify/report.ts";
 import { renderReport } from "../../src/verify/report.ts";
 import { runVerify } from "../../src/verify/verify.ts";
-import { faultsIn, openCampaign } from "../support/campaign.ts";
+import { faultsIn, openCampaign, verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
-import { workersDir } from "../support/worker-build.ts";
-
-const worker = (...args: readonly string[]) => ({ file: process.execPath, args: [join(workersDir, "verify-worker.mjs"), ...args] });
+import { engineNamed, sharedEngines } from "../support/engines.ts";
 
 describe("holdfast verify", () => {
   let executable: Awaited<ReturnType<typeof buildExecutable>>;
@@ -26,21 +18,19 @@ describe("holdfast verify", () => {
   });
   afterAll(() => executable.remove());
 
-  test("finds every guarantee kept on the user's own store, and leaves nothing in it", { timeout: 180_000 }, async () => {
-    const url = `sqlite:${join(executable.folder, "own.db")}`;
-    const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
-    expect(stderr).toBe("");
-    const report = JSON.parse(stdout) as Report;
-    console.log(renderReport(report));
-    expect(report.guarantees.filter(({ passed }) => !passed)).toEqual([]);
-    expect({ code, passed: report.passed, engine: report.engine }).toEqual({ code: 0, passed: true, engine: "sqlite" });
-    for (const { figures } of report.guarantees) expect(Object.keys(figures).length).toBeGreaterThan(0);
-    await using engine = await openEngine(url);
-    for (const namespace of await engine.namespaces()) {
-      expect(namespace).toMatch(/^verify-[0-9a-f]{8}-/);
-      expect((await openNamespaceStore(engine, namespace, systemClock).read(everything)).entries).toEqual([]);
-    }
-  });
+  for (const on of sharedEngines)
+    test(`finds every guarantee kept on the user's own store, and leaves nothing in it, on ${on.name}`, { timeout: 180_000 }, async () => {
+      const url = await on.freshUrl();
+      const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
+      expect(stderr).toBe("");
+      const report = JSON.parse(stdout) as Report;
+      console.log(renderReport(report));
+      expect(report.guarantees.filter(({ passed }) => !passed)).toEqual([]);
+      await using engine = await openEngine(url);
+      expect({ code, passed: report.passed, engine: report.engine }).toEqual({ code: 0, passed: true, engine: engine.name });
+      for (const { figures } of report.guarantees) expect(Object.keys(figures).length).toBeGreaterThan(0);
+      expect(await engine.namespaces()).toEqual([]);
+    });
 
   test("refuses a store that only one process can open", async () => {
     const { code, stderr } = await startExecutable(executable.main, ["verify", "--store", "memory:"]).finished;
@@ -49,9 +39,7 @@ describe("holdfast verify", () => {
   });
 
   test("names the guarantees that an engine breaks which drops checks", { timeout: 180_000 }, async () => {
-    const folder = await mkdtemp(join(tmpdir(), "holdfast-verify-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const report = await runVerify({ quick: true, worker: worker("droppedChecks"), storeUrl: `sqlite:${join(folder, "store.db")}`, seed: 1 });
+    const report = await runVerify({ quick: true, worker: verifyWorker("droppedChecks"), storeUrl: await engineNamed("SQLite").freshUrl(), seed: 1 });
     expect(report.passed).toBe(false);
     const broken = report.guarantees.filter(({ passed }) => !passed).map(({ id }) => id);
     expect(broken).toEqual(expect.arrayContaining(["G3", "G7", "G8"]));

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { openEngine } from "../../src/engines/open-store.ts";
+import { isHoldfastError } from "../../src/kernel/errors.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { runVerifyWorker } from "../../src/verify/worker.ts";
 import { loadJob } from "../support/engine-faults/load-job.ts";
@@ -12,9 +14,20 @@ const load = loadJob(() => opened as Engine);
 await runVerifyWorker(
   process.stdin,
   async (url) => {
-    const engine = await openEngine(url);
+    const engine = await openPatiently(url, 10);
     opened = fault === undefined ? engine : faults[fault](engine);
     return opened;
   },
   { load },
 );
+
+/** On a busy machine the short deadline of a campaign may not be enough for a process that is still starting. */
+async function openPatiently(url: string, attempts: number): Promise<Engine> {
+  try {
+    return await openEngine(url);
+  } catch (error) {
+    if (attempts <= 1 || !isHoldfastError(error, "unavailable")) throw error;
+    await delay(100);
+    return openPatiently(url, attempts - 1);
+  }
+}

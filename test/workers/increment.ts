@@ -16,24 +16,21 @@ await port.next();
 const increments: { client: string; version: number; value: number }[] = [];
 let conflicts = 0;
 const random = seededRandom(process.pid);
-/** Refusals since the last success. */
-let misses = 0;
 let known = (await store.read(keyRange(key))).entries[0];
 while (increments.length < count) {
   const value = ((known?.value as number | undefined) ?? 0) + 1;
+  const sentMs = performance.now();
   const result = await store.commit({ writer: client, checks: [{ key, version: known?.version ?? 0 }], writes: [{ op: "put", key, value }] });
   if (result.ok) {
     const version = result.writes[0]?.version ?? 0;
     increments.push({ client, version, value });
-    misses = 0;
     known = { key, value, version, revision: result.revision, createdAtMs: 0, updatedAtMs: 0, writer: client };
   } else if (result.reason === "checks") {
     conflicts += 1;
     // A refusal brings the entry that broke the check: no second read is needed.
     known = result.failed[0]?.entry;
-    misses += 1;
-    // As a real client does: step aside for a moment, a different one each time and longer each time, instead of spinning.
-    await systemClock.sleep(random(4 << Math.min(misses, 5)));
+    // As a real client does: step aside for a while, a different one each time and longer where the store is slower, instead of spinning.
+    await systemClock.sleep(random(4 + Math.min(400, Math.ceil(40 * (performance.now() - sentMs)))));
   }
 }
 port.send({ increments, conflicts });

@@ -6,6 +6,8 @@ import type { Session } from "./session.ts";
 const pollMs = { hearing: 1_000, deaf: 250 } as const;
 /** How long the first notification, sent to oneself, may take before notifications count as not working. */
 const probeMs = 1_000;
+/** A notification is a transaction too: under load there is one for several commits. */
+const spacingMs = 3;
 const reconnectMs = { first: 250, max: 5_000 } as const;
 /** So many changes in a row found by polling first: the listening connection is dead without knowing it. */
 const missedMax = 3;
@@ -32,6 +34,7 @@ export class Bell {
   readonly #known = new Map<string, string>();
   readonly #due = new Set<string>();
   #sending: Promise<void> | undefined;
+  #sentMs = Number.NEGATIVE_INFINITY;
   #ear: Session | undefined;
   #connecting = false;
   #hears = false;
@@ -95,6 +98,9 @@ export class Bell {
   /** One at a time: what becomes due meanwhile goes out together afterwards. */
   async #send(): Promise<void> {
     while (this.#due.size > 0) {
+      const waitMs = this.#sentMs + spacingMs - performance.now();
+      if (waitMs > 0 && !this.#closed) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      this.#sentMs = performance.now();
       const payloads = [...this.#due].map((namespace) => `${this.#self} ${namespace}`);
       this.#due.clear();
       try {

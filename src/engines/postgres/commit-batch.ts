@@ -5,14 +5,15 @@ import type { CommitResult, Committed, Entry, HistoryRecord, PreparedCommit, Sto
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, parseLapse, toEntry } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
-import { factsOf, leapIfWentBack, lockNamespace, withNamespace, writeNamespace } from "./namespace-row.ts";
+import { factsOf, leapIfWentBack, lockNamespace, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { numberArray, textArray } from "./sql-arrays.ts";
+import { bigintArray, intArray, texts } from "./sql-arrays.ts";
+import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import type { ChangedSlot, Grave } from "./write-rows.ts";
-import { appendRows, bury, keepRequests, putEntries, removeEntries, unbury } from "./write-rows.ts";
+import type { Grave, Standing, WrittenRow } from "./write-rows.ts";
+import { bury, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
 
 /** Where a batch is written: what stays the same for all of an engine's batches, and which namespace. */
 export interface BatchPlace {
@@ -36,18 +37,22 @@ export async function commitBatch(
   commits: readonly PreparedCommit[],
 ): Promise<{ readonly results: readonly CommitResult[]; readonly rings: boolean }> {
   const { tables: t, clock, namespace, id } = place;
-  const checked = new Set(commits.flatMap((commit) => commit.checks.map(({ key }) => key)));
-  const written = new Set(commits.flatMap((commit) => commit.writes.map(({ key }) => key)));
-  const requests = commits.flatMap(({ request }) => request?.key ?? []);
-  const parameters = clock.parameters(namespace);
-  const statements = [lockNamespace(t, parameters), readSlots(t, [...parameters, id], new Set([...written, ...checked]), written)];
+  const keys = new Set<string>();
+  const requests: string[] = [];
+  for (const { checks, writes, request } of commits) {
+    for (const { key } of checks) keys.add(key);
+    for (const { key } of writes) keys.add(key);
+    if (request !== undefined) requests.push(request.key);
+  }
+  const named = [...keys];
+  const statements = [readSlots(t, [...clock.parameters(namespace), id], named)];
   if (requests.length > 0) statements.push(readRequests(t, id, requests));
-  const [, slots, kept] = await tx.ask(statements);
+  const [slots, kept] = await tx.lock(lockNamespace(t, id), statements);
   const space = requireSpace(slots as Answer, place);
   requireUnsealed(space.seal, "commit");
   clock.show(namespace, space);
   const leapt = leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
-  const source = new LoadedSource(slots as Answer, kept);
+  const source = new LoadedSource(named, slots as Answer, kept);
   const plan = new BatchPlan(source, space, space.nowMs);
   const results = commits.map((commit) => plan.apply(commit));
   if (source.wanted.length > 0) await fillEntries(tx, t, id, source.wanted);
@@ -63,25 +68,28 @@ function requireSpace(slots: Answer, { clock, namespace, id }: BatchPlace): Name
   return space;
 }
 
-/** The facts in a row of their own; what is there under the keys; what is remembered of those that are to be written. */
-const readSlots = (t: Tables, parameters: readonly unknown[], keys: Iterable<string>, written: Iterable<string>): Statement => ({
+/**
+ * The facts in a row of their own; what is there under the keys, and where nothing is, what is remembered. The numbers of a key come as one text:
+ * five or six of an entry (the last is its expiry), three of something remembered, none of neither. As columns, taking them apart would be the costliest part of a commit.
+ */
+const readSlots = (t: Tables, parameters: readonly unknown[], keys: readonly string[]): Statement => ({
   name: "slots",
   text: `${withNamespace(t)}
-    SELECT n.facts, NULL::text AS k, NULL::bigint AS rev, NULL::int AS seq, NULL::bigint AS ver, NULL::bigint AS created, NULL::bigint AS exp, NULL::boolean AS findable, NULL::text AS lapse FROM n
-    UNION ALL SELECT NULL, kv.k, kv.rev, kv.seq, kv.ver, kv.created, kv.exp, kv.findable,
-      CASE WHEN kv.exp IS NOT NULL THEN (SELECT l.lapse FROM ${t.log} l WHERE l.ns = kv.ns AND l.rev = kv.rev AND l.seq = kv.seq) END
-      FROM ${t.kv} kv WHERE kv.ns = $4 AND kv.k = ANY($5::text[])
-    UNION ALL SELECT NULL, b.k, b.rev, b.seq, b.ver, NULL, NULL, NULL, NULL FROM ${t.tombstone} b WHERE b.ns = $4 AND b.k = ANY($6::text[])`,
-  values: [...parameters, textArray([...keys]), textArray([...written])],
+    SELECT n.facts, 0::bigint AS i, NULL::text AS numbers, NULL::text AS lapse FROM n
+    UNION ALL SELECT NULL, u.i, concat_ws(',', kv.rev, kv.seq, kv.ver, kv.created, kv.findable::int, kv.exp, b.rev, b.seq, b.ver),
+      CASE WHEN kv.exp IS NOT NULL THEN (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $4 AND l.rev = kv.rev AND l.seq = kv.seq) END
+      FROM unnest($5::text[]) WITH ORDINALITY AS u (k, i) LEFT JOIN ${t.kv} kv ON kv.ns = $4 AND kv.k = u.k
+      LEFT JOIN LATERAL (SELECT rev, seq, ver FROM ${t.tombstone} WHERE kv.k IS NULL AND ns = $4 AND k = u.k LIMIT 1) b ON true`,
+  values: [...parameters, texts(keys)],
 });
 
 const readRequests = (t: Tables, id: number, keys: readonly string[]): Statement => ({
   name: "requests",
   text: `SELECT key, fingerprint, kept_until, outcome FROM ${t.request} WHERE ns = $1 AND key = ANY($2::text[])`,
-  values: [id, textArray(keys)],
+  values: [id, texts(keys)],
 });
 
-type RawSlot = [facts: string | null, k: string, rev: number, seq: number, ver: number, created: number | null, exp: number | null, findable: boolean | null, lapse: string | null];
+type RawSlot = [facts: string | null, position: number, numbers: string, lapse: string | null];
 
 interface WantedEntry extends Pick<StoredSlot, "revision" | "seq"> {
   readonly entry: Entry;
@@ -94,11 +102,13 @@ class LoadedSource implements BatchSource {
   readonly #buried = new Map<string, Buried>();
   readonly #requests = new Map<string, StoredRequest & { readonly keptUntilMs: number }>();
 
-  constructor(slots: Answer, requests: Answer | undefined) {
-    for (const [facts, key, revision, seq, version, createdAtMs, exp, findable, lapse] of slots.rows as unknown as RawSlot[]) {
-      if (facts !== null) continue;
-      if (createdAtMs === null) this.#buried.set(key, { revision, seq, version });
-      else this.#slots.set(key, { revision, seq, version, createdAtMs, expiresAtMs: exp ?? undefined, findable: findable === true, lapse });
+  constructor(keys: readonly string[], slots: Answer, requests: Answer | undefined) {
+    for (const [facts, position, numbers, lapse] of slots.rows as unknown as RawSlot[]) {
+      if (facts !== null || numbers === "") continue;
+      const key = keys[position - 1] as string;
+      const [revision, seq, version, createdAtMs, findable, expiresAtMs] = numbers.split(",").map(Number) as [number, number, number, number?, number?, number?];
+      if (createdAtMs === undefined) this.#buried.set(key, { revision, seq, version });
+      else this.#slots.set(key, { revision, seq, version, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
     }
     for (const [key, fingerprint, keptUntilMs, outcome] of (requests?.rows ?? []) as unknown as [string, string, number, string][])
       this.#requests.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
@@ -134,7 +144,7 @@ async function fillEntries(tx: Transaction, t: Tables, id: number, wanted: reado
     {
       name: "entries",
       text: `SELECT l.seq, ${entryColumns("l")}, l.v FROM ${t.log} l JOIN unnest($2::bigint[], $3::int[]) AS p (rev, seq) ON l.ns = $1 AND l.rev = p.rev AND l.seq = p.seq`,
-      values: [id, numberArray(wanted.map(({ revision }) => revision)), numberArray(wanted.map(({ seq }) => seq))],
+      values: [id, bigintArray(wanted, ({ revision }) => revision), intArray(wanted, ({ seq }) => seq)],
     },
   ]);
   const entries = new Map(((answer as Answer).rows as unknown as [number, ...RawEntry][]).map(([seq, ...row]) => [`${row[1]}.${seq}`, toEntry(row)]));
@@ -144,37 +154,34 @@ async function fillEntries(tx: Transaction, t: Tables, id: number, wanted: reado
 /** The last round trip: everything that the plan changed, and the commit. */
 export async function writePlan(tx: Transaction, t: Tables, space: NamespaceRow, plan: BatchPlan, before: readonly Statement[] = []): Promise<void> {
   const { id } = space;
-  const put: ChangedSlot[] = [];
+  const newest = new Map<WrittenRow, Standing>();
   const removed: string[] = [];
   const buried: Grave[] = [];
   const unburied: string[] = [];
   const unfindable: string[] = [];
-  const findable: ChangedSlot[] = [];
-  for (const [key, slot] of plan.changed()) {
-    if (slot.stored?.findable) unfindable.push(key);
-    if (slot.present) {
-      put.push([key, slot]);
-      if (slot.index !== undefined) findable.push([key, slot]);
-      if (slot.buried !== undefined) unburied.push(key);
+  const added: AddedText[] = [];
+  for (const [key, { stored, present, index, row, buried: grave }] of plan.changed()) {
+    if (stored?.findable) unfindable.push(key);
+    if (present) {
+      newest.set(row, index === undefined ? standing.entry : standing.findable);
+      if (index !== undefined) added.push({ key, revision: row.revision, seq: row.seq, index });
+      if (grave !== undefined) unburied.push(key);
     } else {
-      if (slot.stored !== undefined) removed.push(key);
-      buried.push(slot.row);
-      if (slot.buried === undefined) space.tombstones += 1;
+      if (stored !== undefined) removed.push(key);
+      buried.push(row);
+      if (grave === undefined) space.tombstones += 1;
     }
   }
   space.tombstones -= unburied.length;
   const statements: Statement[] = [...before];
-  if (plan.rows.length > 0) statements.push(appendRows(t, id, plan.rows));
-  if (put.length > 0) statements.push(putEntries(t, id, put));
+  statements.push(plan.rows.length > 0 ? writeRows(t, space, plan.rows, (row) => newest.get(row) ?? standing.none) : writeNamespace(t, space));
   if (removed.length > 0) statements.push(removeEntries(t, id, removed));
   if (buried.length > 0) statements.push(bury(t, id, buried));
   if (unburied.length > 0) statements.push(unbury(t, id, unburied));
   if (plan.requests.length > 0) statements.push(keepRequests(t, id, plan.requests));
-  if (unfindable.length > 0 || findable.length > 0) {
+  if (unfindable.length > 0 || added.length > 0) {
     const [documents, areas] = await tx.ask([readDocuments(t, id, unfindable), readAreas(t, id)]);
-    const added = findable.map(([key, { row, index }]) => ({ key, revision: row.revision, seq: row.seq, index: index as NonNullable<typeof index> }));
     statements.push(...indexStatements(t, id, areas as Answer, toDocuments(documents as Answer), added));
   }
-  statements.push(writeNamespace(t, space));
   await tx.commit(statements);
 }

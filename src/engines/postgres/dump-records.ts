@@ -6,7 +6,7 @@ import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, readNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { textArray } from "./sql-arrays.ts";
+import { texts } from "./sql-arrays.ts";
 
 /** Asks inside one transaction that sees one moment. */
 type Ask = (statements: readonly Statement[]) => Promise<Answer[]>;
@@ -118,7 +118,7 @@ async function dumpKeys(ask: Ask, t: Tables, { id }: NamespaceRow, which: { read
       text: `SELECT h.k, h.rev, h.seq, h.ver, h.present, (SELECT a.name FROM ${t.area} a WHERE a.ns = $1 AND a.id = d.area), d.length, d.terms
         FROM (SELECT * FROM (${part(t.kv, true)} UNION ALL ${part(t.tombstone, false)}) both_kinds ORDER BY k LIMIT $3) h
         LEFT JOIN LATERAL (SELECT area, length, terms FROM ${t.document} WHERE ns = $1 AND k = h.k LIMIT 1) d ON true ORDER BY h.k`,
-      values: [id, isOnly ? textArray(which.only) : (which.after ?? ""), limits.dumpRecordsMax + limits.commitRowsMax + 1],
+      values: [id, isOnly ? texts(which.only) : (which.after ?? ""), limits.dumpRecordsMax + limits.commitRowsMax + 1],
     },
   ]);
   return ((answer as Answer).rows as unknown as RawKey[]).map(([key, revision, seq, version, isPresent, area, length, terms]) => ({

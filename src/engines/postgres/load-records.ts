@@ -4,19 +4,18 @@ import { compareKeys } from "../../store/ranges.ts";
 import type { NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { BatchPlace } from "./commit-batch.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { writeNamespace } from "./namespace-row.ts";
 import { lockSpace } from "./reclaim.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { numberArray, textArray } from "./sql-arrays.ts";
+import { bigintArray, booleanArray, intArray, texts } from "./sql-arrays.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import type { ChangedSlot, Grave } from "./write-rows.ts";
-import { appendRows, bury, keepRequests, putEntries, removeEntries, unbury } from "./write-rows.ts";
+import type { Grave, Standing, WrittenRow } from "./write-rows.ts";
+import { bury, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
 
 /** What is there before records are taken over. */
-interface Standing {
+interface Found {
   readonly newest: { readonly revision: number; readonly seq: number } | undefined;
   /** Of the rows that are offered again, those that are there. */
   readonly known: ReadonlySet<string>;
@@ -32,39 +31,37 @@ export async function loadRecords(tx: Transaction, place: BatchPlace, records: r
   const rows = records.filter((record): record is StoredLogRow => record.kind === "log");
   const keys = records.filter((record): record is StoredKey => record.kind === "key");
   const requests = records.filter((record): record is StoredRequestKey => record.kind === "request");
-  const [space, ...answers] = await lockSpace(tx, place, ...standingStatements(t, place.id, rows, keys));
+  const [space, ...answers] = await lockSpace(tx, place, ...foundStatements(t, place.id, rows, keys));
   requireFilling(space.seal);
-  const standing = toStanding(answers);
-  const fresh = requireOrder(rows, standing);
-  const state = new FillingState(standing);
+  const found = toFound(answers);
+  const fresh = requireOrder(rows, found);
+  const state = new FillingState(found);
   for (const row of fresh) state.takeRow(space, row);
   for (const key of keys) state.takeKey(key);
-  const statements: Statement[] = [];
-  if (fresh.length > 0) statements.push(appendRows(t, space.id, fresh));
-  statements.push(...(await state.statements(tx, t, space)));
+  const statements = await state.statements(tx, t, space);
   if (requests.length > 0) statements.push(keepRequests(t, space.id, requests));
   if (facts !== undefined) {
     const { seal: _seal, ...own } = facts;
     Object.assign(space, own);
   }
-  await tx.commit([...statements, writeNamespace(t, space)]);
+  await tx.commit([fresh.length > 0 ? writeRows(t, space, fresh, (row) => state.standingOf(row)) : writeNamespace(t, space), ...statements]);
 }
 
-function standingStatements(t: Tables, id: number, rows: readonly StoredLogRow[], keys: readonly StoredKey[]): Statement[] {
-  const named = textArray([...new Set([...rows, ...keys].map(({ key }) => key))]);
+function foundStatements(t: Tables, id: number, rows: readonly StoredLogRow[], keys: readonly StoredKey[]): Statement[] {
+  const named = texts([...new Set([...rows, ...keys].map(({ key }) => key))]);
   return [
     { name: "newest", text: `SELECT rev, seq FROM ${t.log} WHERE ns = $1 ORDER BY rev DESC, seq DESC LIMIT 1`, values: [id] },
     {
       name: "known",
       text: `SELECT l.rev, l.seq FROM ${t.log} l JOIN unnest($2::bigint[], $3::int[]) AS o (rev, seq) ON l.ns = $1 AND l.rev = o.rev AND l.seq = o.seq`,
-      values: [id, numberArray(rows.map(({ revision }) => revision)), numberArray(rows.map(({ seq }) => seq))],
+      values: [id, bigintArray(rows, ({ revision }) => revision), intArray(rows, ({ seq }) => seq)],
     },
     { name: "entries-there", text: `SELECT k, rev, seq, findable FROM ${t.kv} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
     { name: "buried-there", text: `SELECT k FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
   ];
 }
 
-function toStanding(answers: readonly Answer[]): Standing {
+function toFound(answers: readonly Answer[]): Found {
   const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [[number, number][], [number, number][], [string, number, number, boolean][], [string][]];
   return {
     newest: newest[0] && { revision: newest[0][0], seq: newest[0][1] },
@@ -75,7 +72,7 @@ function toStanding(answers: readonly Answer[]): Standing {
 }
 
 /** The rows that are new. The same ones again change nothing; older ones that are not there would be out of order. */
-function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known }: Standing): StoredLogRow[] {
+function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known }: Found): StoredLogRow[] {
   let newest = stored;
   const fresh: StoredLogRow[] = [];
   for (const row of rows) {
@@ -89,13 +86,13 @@ function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known }: 
 
 /** Entries and graves under the keys of one load, as they come out of it. */
 class FillingState {
-  readonly #standing: Standing;
+  readonly #found: Found;
   readonly #newest = new Map<string, StoredLogRow>();
   readonly #graves = new Map<string, Grave>();
   readonly #texts = new Map<string, AddedText | undefined>();
 
-  constructor(standing: Standing) {
-    this.#standing = standing;
+  constructor(found: Found) {
+    this.#found = found;
   }
 
   /** A live entry follows from its newest row. */
@@ -107,10 +104,10 @@ class FillingState {
 
   takeKey({ key, revision, seq, version, present, index }: StoredKey): void {
     const row = this.#newest.get(key);
-    const entry = row === undefined ? this.#standing.entries.get(key) : row.op === "put" ? row : undefined;
+    const entry = row === undefined ? this.#found.entries.get(key) : row.op === "put" ? row : undefined;
     if (!present) {
       // What the log told of the key is never less right than a page that speaks of it.
-      if (row === undefined && entry === undefined && !this.#standing.buried.has(key) && !this.#graves.has(key)) this.#graves.set(key, { key, revision, seq, version });
+      if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key)) this.#graves.set(key, { key, revision, seq, version });
       return;
     }
     // A page may be older than the log that was loaded since: then a later page brings the text.
@@ -118,16 +115,19 @@ class FillingState {
     this.#texts.set(key, index && { key, revision, seq, index });
   }
 
+  standingOf(row: WrittenRow): Standing {
+    if (row.op !== "put" || this.#newest.get(row.key) !== row) return standing.none;
+    return this.#texts.get(row.key) === undefined ? standing.entry : standing.findable;
+  }
+
   async statements(tx: Transaction, t: Tables, space: NamespaceRow): Promise<Statement[]> {
     const { id } = space;
-    const { entries, buried } = this.#standing;
-    const put: ChangedSlot[] = [];
+    const { entries, buried } = this.#found;
     const removed: string[] = [];
     const unburied: string[] = [];
     const graves = new Map(this.#graves);
     for (const [key, row] of this.#newest) {
       if (row.op === "put") {
-        put.push([key, { present: true, index: this.#texts.get(key)?.index, row }]);
         if (buried.has(key)) unburied.push(key);
       } else {
         if (entries.has(key)) removed.push(key);
@@ -136,7 +136,6 @@ class FillingState {
     }
     space.tombstones += [...graves.keys()].filter((key) => !buried.has(key)).length - unburied.length;
     const statements: Statement[] = [];
-    if (put.length > 0) statements.push(putEntries(t, id, put));
     if (removed.length > 0) statements.push(removeEntries(t, id, removed));
     if (graves.size > 0) statements.push(bury(t, id, [...graves.values()]));
     if (unburied.length > 0) statements.push(unbury(t, id, unburied));
@@ -146,7 +145,7 @@ class FillingState {
   /** What had a text and has another row, or another text, now. */
   async #textStatements(tx: Transaction, t: Tables, id: number): Promise<Statement[]> {
     const touched = [...new Set([...this.#newest.keys(), ...this.#texts.keys()])];
-    const unfindable = touched.filter((key) => this.#standing.entries.get(key)?.findable);
+    const unfindable = touched.filter((key) => this.#found.entries.get(key)?.findable);
     const added = [...this.#texts.values()].filter((text) => text !== undefined).sort((a, b) => compareKeys(a.key, b.key));
     if (unfindable.length === 0 && added.length === 0) return [];
     const [documents, areas] = await tx.ask([readDocuments(t, id, unfindable), readAreas(t, id)]);
@@ -156,7 +155,7 @@ class FillingState {
       {
         name: "mark-findable",
         text: `UPDATE ${t.kv} kv SET findable = m.findable FROM unnest($2::text[], $3::boolean[]) AS m (k, findable) WHERE kv.ns = $1 AND kv.k = m.k`,
-        values: [id, textArray(marked), `{${marked.map((key) => (this.#texts.get(key) === undefined ? "f" : "t")).join(",")}}`],
+        values: [id, texts(marked), booleanArray(marked, (key) => this.#texts.get(key) !== undefined)],
       },
     ];
   }

@@ -123,11 +123,7 @@ export class NamespaceClock {
 }
 
 /** Locks the row, first of all in a writing transaction; what is read in later statements is then what the last holder left. */
-export const lockNamespace = (t: Tables, parameters: readonly unknown[]): Statement => ({
-  name: "lock",
-  text: `SELECT id, name FROM ${t.namespace} WHERE name = $1 FOR UPDATE`,
-  values: [parameters[0]],
-});
+export const lockNamespace = (t: Tables, id: number): string => `SELECT 1 FROM ${t.namespace} WHERE id = ${Math.trunc(id)} FOR UPDATE`;
 
 /** Later than the lock: the facts, by the clock of now. */
 export const readNamespace = (t: Tables, parameters: readonly unknown[]): Statement => ({ name: "facts", text: `${withNamespace(t)} SELECT n.facts FROM n`, values: parameters });
@@ -136,24 +132,6 @@ export const readNamespace = (t: Tables, parameters: readonly unknown[]): Statem
 export const insertNamespace = (t: Tables, name: string): Statement => ({
   text: `INSERT INTO ${t.namespace} (id, name) SELECT coalesce(max(id), 0) + 1, $1 FROM ${t.namespace} ON CONFLICT DO NOTHING`,
   values: [name],
-});
-
-export const writeNamespace = (t: Tables, row: NamespaceRow): Statement => ({
-  name: "namespace",
-  text: `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11 WHERE id = $1`,
-  values: [
-    row.id,
-    row.revision,
-    row.clockMs,
-    row.compacted,
-    row.compactedAtMs,
-    row.versionFloor,
-    row.tombstones,
-    row.base,
-    JSON.stringify(row.gaps),
-    row.seal === undefined ? null : JSON.stringify(row.seal),
-    row.servedBy,
-  ],
 });
 
 /**

@@ -32,7 +32,7 @@ import { dumpPage } from "./dump-records.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
 import { clearSlice, loadRecords } from "./load-records.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { factsOf, insertNamespace, NamespaceClock, readNamespace, withNamespace, writeNamespace } from "./namespace-row.ts";
+import { factsOf, insertNamespace, NamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
 import { countStatement, readStatement, toSnapshot } from "./read-entries.ts";
 import { isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
 import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
@@ -43,9 +43,10 @@ import { oldestVersion, openServerSession } from "./server.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import { readServerSettings } from "./server-settings.ts";
 import type { Answer, Statement } from "./session.ts";
-import { textArray } from "./sql-arrays.ts";
+import { texts } from "./sql-arrays.ts";
 import { searchText } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
+import { writeNamespace } from "./write-rows.ts";
 
 export interface PostgresEngineOptions {
   readonly url: string;
@@ -101,7 +102,7 @@ class PostgresEngine implements Engine {
     this.#bell = new Bell({
       channel,
       open: () => roads.openApart(),
-      notify: async (payloads) => void (await roads.ask({ name: "notify", text: "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", values: [channel, textArray(payloads)] })),
+      notify: async (payloads) => void (await roads.ask({ name: "notify", text: "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p", values: [channel, texts(payloads)] })),
       look: (namespaces) => this.#standings(namespaces),
       log,
     });
@@ -274,7 +275,7 @@ class PostgresEngine implements Engine {
     const statement: Statement = {
       name: "standings",
       text: `SELECT name, revision, seal FROM ${this.#tables.namespace} WHERE name = ANY($1::text[])`,
-      values: [textArray(namespaces)],
+      values: [texts(namespaces)],
     };
     const { rows } = await this.#roads.ask(statement);
     return new Map((rows as unknown as [string, number, string | null][]).map(([name, revision, seal]) => [name, `${revision} ${seal ?? ""}`]));

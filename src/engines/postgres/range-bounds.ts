@@ -15,4 +15,4 @@ export const startOf = (range: Range): string => bound(range.start);
 export const endOf = (range: Range): string => (range.end === undefined ? noEnd : bound(range.end));
 
 /** Starts and ends of many ranges, for `unnest`. */
-export const rangeArrays = (ranges: readonly Range[]): [starts: string, ends: string] => [textArray(ranges.map(startOf)), textArray(ranges.map(endOf))];
+export const rangeArrays = (ranges: readonly Range[]): [starts: Buffer, ends: Buffer] => [textArray(ranges, startOf), textArray(ranges, endOf)];

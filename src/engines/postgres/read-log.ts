@@ -8,7 +8,7 @@ import { factsOnce, withNamespace } from "./namespace-row.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { textArray } from "./sql-arrays.ts";
+import { texts } from "./sql-arrays.ts";
 
 /** Revisions examined by one call: a filter that matches nothing must not walk a whole long history. */
 const revisionsPerCall = 20_000;
@@ -43,7 +43,7 @@ function askedBy(query: LogQuery, alias: string, withRanges: boolean): Asked {
   }
   if (recorded !== undefined) {
     conditions.push(`${alias}.kind IS NOT NULL`);
-    if (recorded.kinds !== undefined) conditions.push(`${alias}.kind = ANY(${add(textArray(recorded.kinds))}::text[])`);
+    if (recorded.kinds !== undefined) conditions.push(`${alias}.kind = ANY(${add(texts(recorded.kinds))}::text[])`);
     if (recorded.writer !== undefined) {
       const writer = add(recorded.writer);
       conditions.push(`(${alias}.writer = ${writer} OR ${alias}.agent = ${writer})`);

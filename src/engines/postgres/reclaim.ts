@@ -7,16 +7,17 @@ import type { BatchPlace } from "./commit-batch.ts";
 import { StaleNamespaceError, writePlan } from "./commit-batch.ts";
 import { opCode, parseLapse } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { factsOf, leapIfWentBack, lockNamespace, readNamespace, withNamespace, writeNamespace } from "./namespace-row.ts";
+import { factsOf, leapIfWentBack, lockNamespace, readNamespace, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { numberArray, textArray } from "./sql-arrays.ts";
+import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
 import type { Transaction } from "./transaction.ts";
+import { writeNamespace } from "./write-rows.ts";
 
 /** Under the lock: the facts, and what a further statement says. */
 export async function lockSpace(tx: Transaction, { tables: t, clock, namespace, id }: BatchPlace, ...further: Statement[]): Promise<[NamespaceRow, ...Answer[]]> {
   const parameters = clock.parameters(namespace);
-  const [, facts, ...answers] = await tx.ask([lockNamespace(t, parameters), readNamespace(t, parameters), ...further]);
+  const [facts, ...answers] = await tx.lock(lockNamespace(t, id), [readNamespace(t, parameters), ...further]);
   const space = factsOf((facts as Answer).rows, clock, namespace);
   if (space.id !== id) throw new StaleNamespaceError();
   return [space, ...answers];
@@ -136,7 +137,7 @@ export async function compactSlice(tx: Transaction, place: BatchPlace, policy: R
   const graves = (old as Answer).rows as unknown as [string, number][];
   space.versionFloor = Math.max(space.versionFloor, ...graves.map(([, version]) => version));
   space.tombstones -= graves.length;
-  const forgetGraves = { name: "unbury", text: `DELETE FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [space.id, textArray(graves.map(([key]) => key))] };
+  const forgetGraves = { name: "unbury", text: `DELETE FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [space.id, textArray(graves, ([key]) => key)] };
   const answers = await tx.commit([...statements, ...(graves.length > 0 ? [forgetGraves] : []), writeNamespace(t, space)]);
   return { removed: answers.slice(0, statements.length).reduce((sum, { count }) => sum + count, 0), more: window.length >= limit };
 }
@@ -154,12 +155,12 @@ function forget(t: Tables, space: NamespaceRow, window: readonly WindowRow[]): S
     {
       name: "forget-older",
       text: `DELETE FROM ${t.log} WHERE ns = $1 AND k = ANY($2::text[]) AND rev <= $3`,
-      values: [space.id, textArray([...newest.keys()]), space.compacted],
+      values: [space.id, texts([...newest.keys()]), space.compacted],
     },
     {
       name: "forget-rows",
       text: `DELETE FROM ${t.log} l USING unnest($2::bigint[], $3::int[]) AS g (rev, seq) WHERE l.ns = $1 AND l.rev = g.rev AND l.seq = g.seq`,
-      values: [space.id, numberArray(gone.map(([revision]) => revision)), numberArray(gone.map(([, seq]) => seq))],
+      values: [space.id, bigintArray(gone, ([revision]) => revision), intArray(gone, ([, seq]) => seq)],
     },
   ];
   space.compacted = last[0];

@@ -45,7 +45,7 @@ export class Roads {
 
   /** Several statements that see one moment. */
   reading<T>(work: (ask: (statements: readonly Statement[]) => Promise<Answer[]>) => Promise<T>): Promise<T> {
-    return this.withSession((session, deadlineMs) => this.#within(session, deadlineMs, (tx) => work((statements) => tx.ask(statements, "read"))));
+    return this.withSession((session, deadlineMs) => this.#within(session, deadlineMs, (tx) => work((statements) => tx.look(statements))));
   }
 
   /** `work` may run several times, never after its commit was sent. */

@@ -6,7 +6,7 @@ import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { numberArray, textArray } from "./sql-arrays.ts";
+import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
 
 /**
  * The inverted index, written in the same transaction as the entry it makes findable. A posting names its document by the place of the entry's log row,
@@ -24,7 +24,7 @@ export interface IndexedDocument extends Place {
 export const readDocuments = (t: Tables, id: number, keys: readonly string[]): Statement => ({
   name: "documents",
   text: `SELECT k, area, rev, seq, length, terms FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`,
-  values: [id, textArray(keys)],
+  values: [id, texts(keys)],
 });
 export const readAreas = (t: Tables, id: number): Statement => ({ name: "areas", text: `SELECT id, name FROM ${t.area} WHERE ns = $1`, values: [id] });
 
@@ -62,17 +62,17 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
   if (removed.length > 0) {
     const postings = removed.flatMap((document) => document.terms.map(([term]) => ({ ...document, term })));
     statements.push(
-      { name: "undocument", text: `DELETE FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, textArray(removed.map(({ key }) => key))] },
+      { name: "undocument", text: `DELETE FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, textArray(removed, ({ key }) => key)] },
       {
         name: "unpost",
         text: `DELETE FROM ${t.posting} p USING unnest($2::int[], $3::text[], $4::bigint[], $5::int[]) AS g (area, term, rev, seq)
           WHERE p.ns = $1 AND p.area = g.area AND p.term = g.term AND p.rev = g.rev AND p.seq = g.seq`,
         values: [
           id,
-          numberArray(postings.map(({ areaId }) => areaId)),
-          textArray(postings.map(({ term }) => term)),
-          numberArray(postings.map(({ revision }) => revision)),
-          numberArray(postings.map(({ seq }) => seq)),
+          intArray(postings, ({ areaId }) => areaId),
+          textArray(postings, ({ term }) => term),
+          bigintArray(postings, ({ revision }) => revision),
+          intArray(postings, ({ seq }) => seq),
         ],
       },
     );
@@ -85,12 +85,12 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
         text: `INSERT INTO ${t.document} (ns, k, area, rev, seq, length, terms) SELECT $1, * FROM unnest($2::text[], $3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::text[])`,
         values: [
           id,
-          textArray(documents.map(({ key }) => key)),
-          numberArray(documents.map(({ areaId }) => areaId)),
-          numberArray(documents.map(({ revision }) => revision)),
-          numberArray(documents.map(({ seq }) => seq)),
-          numberArray(documents.map(({ length }) => length)),
-          textArray(documents.map(({ terms }) => JSON.stringify(terms))),
+          textArray(documents, ({ key }) => key),
+          intArray(documents, ({ areaId }) => areaId),
+          bigintArray(documents, ({ revision }) => revision),
+          intArray(documents, ({ seq }) => seq),
+          bigintArray(documents, ({ length }) => length),
+          textArray(documents, ({ terms }) => JSON.stringify(terms)),
         ],
       },
       {
@@ -98,12 +98,12 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
         text: `INSERT INTO ${t.posting} (ns, area, term, rev, seq, weight, length) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[])`,
         values: [
           id,
-          numberArray(postings.map(({ areaId }) => areaId)),
-          textArray(postings.map(({ term }) => term)),
-          numberArray(postings.map(({ revision }) => revision)),
-          numberArray(postings.map(({ seq }) => seq)),
-          numberArray(postings.map(({ weight }) => weight)),
-          numberArray(postings.map(({ length }) => length)),
+          intArray(postings, ({ areaId }) => areaId),
+          textArray(postings, ({ term }) => term),
+          bigintArray(postings, ({ revision }) => revision),
+          intArray(postings, ({ seq }) => seq),
+          bigintArray(postings, ({ weight }) => weight),
+          bigintArray(postings, ({ length }) => length),
         ],
       },
     );
@@ -135,10 +135,10 @@ function countStatements(t: Tables, id: number, names: ReadonlyMap<number, strin
         ON CONFLICT (ns, id) DO UPDATE SET documents = area.documents + excluded.documents, length = area.length + excluded.length`,
       values: [
         id,
-        numberArray([...areas.keys()]),
-        textArray([...areas.keys()].map((areaId) => names.get(areaId))),
-        numberArray([...areas.values()].map(({ documents }) => documents)),
-        numberArray([...areas.values()].map(({ length }) => length)),
+        intArray([...areas.keys()], (areaId) => areaId),
+        textArray([...areas.keys()], (areaId) => names.get(areaId)),
+        bigintArray([...areas.values()], ({ documents }) => documents),
+        bigintArray([...areas.values()], ({ length }) => length),
       ],
     },
   ];
@@ -147,13 +147,13 @@ function countStatements(t: Tables, id: number, names: ReadonlyMap<number, strin
       name: "term",
       text: `INSERT INTO ${t.term} (ns, area, term, documents) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[])
         ON CONFLICT (ns, area, term) DO UPDATE SET documents = term.documents + excluded.documents`,
-      values: [id, numberArray(moved.map(({ areaId }) => areaId)), textArray(moved.map(({ term }) => term)), numberArray(moved.map(({ documents }) => documents))],
+      values: [id, intArray(moved, ({ areaId }) => areaId), textArray(moved, ({ term }) => term), bigintArray(moved, ({ documents }) => documents)],
     });
   if (fewer.length > 0)
     statements.push({
       name: "unterm",
       text: `DELETE FROM ${t.term} d USING unnest($2::int[], $3::text[]) AS g (area, term) WHERE d.ns = $1 AND d.area = g.area AND d.term = g.term AND d.documents = 0`,
-      values: [id, numberArray(fewer.map(({ areaId }) => areaId)), textArray(fewer.map(({ term }) => term))],
+      values: [id, intArray(fewer, ({ areaId }) => areaId), textArray(fewer, ({ term }) => term)],
     });
   return statements;
 }
@@ -177,7 +177,7 @@ export async function searchText(
         UNION ALL SELECT NULL, a.id, a.documents, a.length, NULL FROM n JOIN ${t.area} a ON a.ns = n.id AND a.name = ANY($4::text[]) AND a.documents > 0
         UNION ALL SELECT NULL, a.id, w.documents, NULL, w.term FROM n JOIN ${t.area} a ON a.ns = n.id AND a.name = ANY($4::text[])
           JOIN ${t.term} w ON w.ns = n.id AND w.area = a.id AND w.term = ANY($5::text[])`,
-      values: [...clock.parameters(namespace), textArray(names), textArray(terms)],
+      values: [...clock.parameters(namespace), texts(names), texts(terms)],
     },
   ]);
   const rows = (counts as Answer).rows as unknown as [string | null, number, number, number, string | null][];
@@ -211,7 +211,7 @@ async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: reado
       name: "newest",
       text: `SELECT q.i::int, p.rev, p.seq, p.weight, p.length FROM unnest($2::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($3::int[]) AS a (id)
         CROSS JOIN LATERAL (SELECT rev, seq, weight, length FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term ORDER BY rev DESC, seq DESC LIMIT ${limits.searchCandidatesMax}) p`,
-      values: [space.id, textArray(essential.map((i) => terms[i])), numberArray(areaIds)],
+      values: [space.id, textArray(essential, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
   const candidates = new Map<string, Candidate>();
@@ -229,7 +229,7 @@ async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: reado
   const found = [...candidates.values()];
   // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
   const probed = terms.map((_, i) => i).filter((i) => (frequencies[i] as number) > 0 && (!essential.includes(i) || (frequencies[i] as number) > limits.searchCandidatesMax));
-  const places = [numberArray(found.map(({ revision }) => revision)), numberArray(found.map(({ seq }) => seq))];
+  const places = [bigintArray(found, ({ revision }) => revision), intArray(found, ({ seq }) => seq)];
   const [live, weights] = await ask([
     {
       name: "live",
@@ -243,7 +243,7 @@ async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: reado
       text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($4::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($5::int[]) AS a (id)
         CROSS JOIN unnest($2::bigint[], $3::int[]) WITH ORDINALITY AS c (rev, seq, i)
         CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND rev = c.rev AND seq = c.seq LIMIT 1) p`,
-      values: [space.id, ...places, textArray(probed.map((i) => terms[i])), numberArray(areaIds)],
+      values: [space.id, ...places, textArray(probed, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
   for (const [position, term, weight] of (weights as Answer).rows as unknown as [number, number, number][])

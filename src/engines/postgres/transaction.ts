@@ -23,11 +23,24 @@ export class Transaction {
     this.#opening = opening;
   }
 
-  /** Begins with the first statements asked. */
-  async ask(statements: readonly Statement[], kind: keyof Opening = "write"): Promise<Answer[]> {
-    if (this.#state === "open") return this.session.send(statements, this.deadlineMs);
+  /** For reading; begins with the first statements asked. */
+  look(statements: readonly Statement[]): Promise<Answer[]> {
+    return this.#state === "open" ? this.ask(statements) : this.#begin(this.#opening.read, statements);
+  }
+
+  /** For writing; begins with a lock, taken before the statements see anything. */
+  lock(lock: string, statements: readonly Statement[]): Promise<Answer[]> {
+    return this.#begin(`${this.#opening.write}; ${lock}`, statements);
+  }
+
+  /** Inside of what has begun. */
+  ask(statements: readonly Statement[]): Promise<Answer[]> {
+    return this.session.send(statements, this.deadlineMs);
+  }
+
+  async #begin(opening: string, statements: readonly Statement[]): Promise<Answer[]> {
     this.#state = "open";
-    const [, ...answers] = await this.session.send([{ text: this.#opening[kind] }, ...statements], this.deadlineMs);
+    const [, ...answers] = await this.session.send([{ text: opening }, ...statements], this.deadlineMs);
     return answers;
   }
 

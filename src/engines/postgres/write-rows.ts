@@ -1,67 +1,82 @@
-import type { PlannedRequest, PlannedRow, Slot } from "../../store/plan-batch.ts";
+import type { PlannedRequest, PlannedRow } from "../../store/plan-batch.ts";
+import type { StoredLogRow } from "../../store/store.ts";
 import { lapseText, opCode } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Statement } from "./session.ts";
-import { numberArray, textArray } from "./sql-arrays.ts";
+import { bigintArray, intArray, smallintArray, textArray, texts } from "./sql-arrays.ts";
 
 /** Statements that write many rows each: their columns go in as arrays, so that one text serves any number of rows. */
 
-export type ChangedSlot = readonly [key: string, slot: Pick<Slot, "present" | "index"> & { readonly row: PlannedRow }];
+/** What becomes of the entry: another row tells, or this one does, and it can be found by its text or not. */
+export const standing = { none: 0, entry: 1, findable: 2 } as const;
+export type Standing = (typeof standing)[keyof typeof standing];
 
-export function appendRows(t: Tables, id: number, rows: readonly PlannedRow[]): Statement {
+export type WrittenRow = PlannedRow | StoredLogRow;
+
+/**
+ * The rows of the log, the entries that the newest of them make, and the namespace's own row, in one statement: each statement more costs the server
+ * a message and an answer. The order of its parts does not matter, because none reads what another writes.
+ */
+export function writeRows(t: Tables, space: NamespaceRow, rows: readonly WrittenRow[], standingOf: (row: WrittenRow) => Standing): Statement {
   return {
-    name: "append",
-    text: `INSERT INTO ${t.log} (ns, rev, seq, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, v)
-      SELECT $1, * FROM unnest($2::bigint[], $3::int[], $4::text[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])`,
+    name: "write",
+    text: `WITH r AS MATERIALIZED (
+        SELECT * FROM unnest($12::bigint[], $13::int[], $14::text[], $15::smallint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::text[], $27::smallint[])
+          AS r (rev, seq, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, v, standing)),
+      l AS (INSERT INTO ${t.log} (ns, rev, seq, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, v)
+        SELECT $1, rev, seq, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, v FROM r),
+      n AS (${namespaceUpdate(t)})
+      INSERT INTO ${t.kv} (ns, k, rev, seq, ver, created, exp, findable, at, writer, agent)
+        SELECT $1, k, rev, seq, ver, created, exp, standing = ${standing.findable}, at, writer, agent FROM r WHERE standing > ${standing.none}
+        ON CONFLICT (ns, k) DO UPDATE SET rev = excluded.rev, seq = excluded.seq, ver = excluded.ver, created = excluded.created, exp = excluded.exp, findable = excluded.findable,
+          at = excluded.at, writer = excluded.writer, agent = excluded.agent`,
     values: [
-      id,
-      numberArray(rows.map((row) => row.revision)),
-      numberArray(rows.map((row) => row.seq)),
-      textArray(rows.map((row) => row.key)),
-      numberArray(rows.map((row) => opCode[row.op])),
-      numberArray(rows.map((row) => row.version)),
-      numberArray(rows.map((row) => row.expiresAtMs)),
-      numberArray(rows.map((row) => row.createdAtMs)),
-      numberArray(rows.map((row) => row.atMs)),
-      textArray(rows.map((row) => row.writer)),
-      textArray(rows.map((row) => row.agent)),
-      textArray(rows.map((row) => row.record?.kind)),
-      textArray(rows.map((row) => row.record?.op)),
-      textArray(rows.map((row) => row.record?.subject)),
-      textArray(rows.map((row) => lapseText(row.lapse))),
-      textArray(rows.map((row) => row.json)),
+      ...namespaceValues(space),
+      bigintArray(rows, (row) => row.revision),
+      intArray(rows, (row) => row.seq),
+      textArray(rows, (row) => row.key),
+      smallintArray(rows, (row) => opCode[row.op]),
+      bigintArray(rows, (row) => row.version),
+      bigintArray(rows, (row) => row.expiresAtMs),
+      bigintArray(rows, (row) => row.createdAtMs),
+      bigintArray(rows, (row) => row.atMs),
+      textArray(rows, (row) => row.writer),
+      textArray(rows, (row) => row.agent),
+      textArray(rows, (row) => row.record?.kind),
+      textArray(rows, (row) => row.record?.op),
+      textArray(rows, (row) => row.record?.subject),
+      textArray(rows, (row) => lapseText(row.lapse)),
+      textArray(rows, (row) => row.json),
+      smallintArray(rows, standingOf),
     ],
   };
 }
 
-export function putEntries(t: Tables, id: number, slots: readonly ChangedSlot[]): Statement {
-  const rows = slots.map(([, slot]) => slot.row);
-  return {
-    name: "put",
-    text: `INSERT INTO ${t.kv} (ns, k, rev, seq, ver, created, exp, findable, at, writer, agent)
-      SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::bigint[], $8::boolean[], $9::bigint[], $10::text[], $11::text[])
-      ON CONFLICT (ns, k) DO UPDATE SET rev = excluded.rev, seq = excluded.seq, ver = excluded.ver, created = excluded.created, exp = excluded.exp, findable = excluded.findable,
-        at = excluded.at, writer = excluded.writer, agent = excluded.agent`,
-    values: [
-      id,
-      textArray(rows.map((row) => row.key)),
-      numberArray(rows.map((row) => row.revision)),
-      numberArray(rows.map((row) => row.seq)),
-      numberArray(rows.map((row) => row.version)),
-      numberArray(rows.map((row) => row.createdAtMs)),
-      numberArray(rows.map((row) => row.expiresAtMs)),
-      `{${slots.map(([, slot]) => (slot.index === undefined ? "f" : "t")).join(",")}}`,
-      numberArray(rows.map((row) => row.atMs)),
-      textArray(rows.map((row) => row.writer)),
-      textArray(rows.map((row) => row.agent)),
-    ],
-  };
-}
+const namespaceUpdate = (t: Tables): string =>
+  `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11 WHERE id = $1`;
+
+const namespaceValues = (row: NamespaceRow): unknown[] => [
+  row.id,
+  row.revision,
+  row.clockMs,
+  row.compacted,
+  row.compactedAtMs,
+  row.versionFloor,
+  row.tombstones,
+  row.base,
+  row.gaps.length === 0 ? "[]" : JSON.stringify(row.gaps),
+  row.seal === undefined ? null : JSON.stringify(row.seal),
+  row.servedBy,
+];
+
+/** The namespace's row alone, where no rows are written. */
+export const writeNamespace = (t: Tables, row: NamespaceRow): Statement => ({ name: "namespace", text: namespaceUpdate(t), values: namespaceValues(row) });
 
 const deleteKeys = (name: string, table: string, id: number, keys: readonly string[]): Statement => ({
   name,
   text: `DELETE FROM ${table} WHERE ns = $1 AND k = ANY($2::text[])`,
-  values: [id, textArray(keys)],
+  values: [id, texts(keys)],
 });
 
 export const removeEntries = (t: Tables, id: number, keys: readonly string[]): Statement => deleteKeys("remove", t.kv, id, keys);
@@ -80,10 +95,10 @@ export const bury = (t: Tables, id: number, graves: readonly Grave[]): Statement
     ON CONFLICT (ns, k) DO UPDATE SET rev = excluded.rev, seq = excluded.seq, ver = excluded.ver`,
   values: [
     id,
-    textArray(graves.map(({ key }) => key)),
-    numberArray(graves.map(({ revision }) => revision)),
-    numberArray(graves.map(({ seq }) => seq)),
-    numberArray(graves.map(({ version }) => version)),
+    textArray(graves, ({ key }) => key),
+    bigintArray(graves, ({ revision }) => revision),
+    intArray(graves, ({ seq }) => seq),
+    bigintArray(graves, ({ version }) => version),
   ],
 });
 
@@ -93,9 +108,9 @@ export const keepRequests = (t: Tables, id: number, requests: readonly PlannedRe
     ON CONFLICT (ns, key) DO UPDATE SET fingerprint = excluded.fingerprint, kept_until = excluded.kept_until, outcome = excluded.outcome`,
   values: [
     id,
-    textArray(requests.map(({ key }) => key)),
-    textArray(requests.map(({ fingerprint }) => fingerprint)),
-    numberArray(requests.map(({ keptUntilMs }) => keptUntilMs)),
-    textArray(requests.map(({ outcome }) => JSON.stringify(outcome))),
+    textArray(requests, ({ key }) => key),
+    textArray(requests, ({ fingerprint }) => fingerprint),
+    bigintArray(requests, ({ keptUntilMs }) => keptUntilMs),
+    textArray(requests, ({ outcome }) => JSON.stringify(outcome)),
   ],
 });

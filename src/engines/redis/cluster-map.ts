@@ -30,7 +30,9 @@ export class ClusterMap {
     if (this.#owners[slot] === undefined) await this.renew(untilMs);
     const owner = this.#owners[slot];
     if (owner === undefined)
-      throw new HoldfastError("unavailable", `No node of the Redis Cluster serves slot ${slot}; nothing was changed.`, { hint: "Check the cluster (CLUSTER INFO); it goes on by itself." });
+      throw new HoldfastError("unavailable", `No node of the Redis Cluster serves slot ${slot}; nothing was changed.`, {
+        hint: "Check the cluster (CLUSTER INFO); it goes on by itself.",
+      });
     return owner;
   }
 
@@ -70,7 +72,8 @@ export class ClusterMap {
   }
 
   #learnFrom(node: string, ranges: readonly SlotRange[]): void {
-    if (ranges.length === 0) throw new HoldfastError("unavailable", "A node of the Redis Cluster knows of no slots; nothing was changed.", { hint: "Check the cluster (CLUSTER INFO)." });
+    if (ranges.length === 0)
+      throw new HoldfastError("unavailable", "A node of the Redis Cluster knows of no slots; nothing was changed.", { hint: "Check the cluster (CLUSTER INFO)." });
     this.#owners.fill(undefined);
     const known = new Set<string>();
     for (const [from, to, ...members] of ranges) {

@@ -1,8 +1,8 @@
 import type { Check, CommitResult, Committed, FailedCheck, PreparedCommit, PreparedWrite } from "../../store/store.ts";
-import { indexText, nul, recordText, toEntry, toRequest, toWrites, entryId } from "./records.ts";
+import { entryId, indexText, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
 
 /** What one script does at most: rows written, and a share for every search term. A larger batch goes in several. */
-const workMax = 2_000;
+const workMax = 800;
 const workOfTerm = 0.25;
 
 /** Each key once, by its number: a batch often speaks of the same key many times. */

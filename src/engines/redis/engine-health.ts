@@ -75,7 +75,7 @@ function durabilityOf(servers: readonly ServerFacts[], { waitReplicas, waitAof, 
     case "always":
       return `an acknowledged write is on disk (appendfsync always) before it is answered: it survives the end of any process and a loss of power${failover}`;
     case "everysec":
-      return `an acknowledged write is on disk within about a second (appendfsync everysec): the end of the server's process keeps it, a loss of power may lose the last two seconds${failover}`;
+      return `an acknowledged write is on disk within about a second (appendfsync everysec): a crash of the server or a loss of power may lose the last two seconds${failover}`;
     case "no":
       return `an acknowledged write is on disk when the system sees fit (appendfsync no): a loss of power may lose the last half minute or more${failover}`;
     case "no log of writes":
@@ -92,9 +92,14 @@ function durabilityWarnings(servers: readonly ServerFacts[], { waitReplicas, wai
   const warn = (says: string): void => void warnings.push({ about: "durability", says });
   const fsync = weakestFsync(servers);
   if (fsync === "no log of writes") warn("The server has no log of writes: what came after the last snapshot is lost by a restart. Set appendonly yes and appendfsync always.");
-  else if (fsync === "cannot be checked") warn("The server does not let its settings be read (CONFIG GET): whether an acknowledged write is on disk cannot be checked. Ask who runs it for appendonly yes and appendfsync always.");
+  else if (fsync === "cannot be checked")
+    warn(
+      "The server does not let its settings be read (CONFIG GET): whether an acknowledged write is on disk cannot be checked. Ask who runs it for appendonly yes and appendfsync always.",
+    );
   else if (fsync !== "always" && !waitAof)
-    warn(`appendfsync is ${fsync}: acknowledged writes of the last moments can be lost with the machine's power. Set appendfsync always, or add wait_aof=1 to the store's URL (Redis 7.2 or newer, Valkey).`);
+    warn(
+      `appendfsync is ${fsync}: acknowledged writes of the last moments can be lost in a crash. Set appendfsync always, or add wait_aof=1 to the store's URL (Redis 7.2 or newer, Valkey).`,
+    );
   if (waitReplicas === 0 && (topology !== "single" || servers.some(({ replicas }) => replicas > 0)))
     warn("Replicas are not waited for: a failover may lose acknowledged writes. Add wait_replicas=1 to the store's URL, and min-replicas-to-write 1 to the server's settings.");
   return warnings;

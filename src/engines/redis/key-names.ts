@@ -1,5 +1,5 @@
-import type { Range } from "../../store/store.ts";
 import { singleKey } from "../../store/ranges.ts";
+import type { Range } from "../../store/store.ts";
 
 /**
  * Every key of a namespace has the namespace's name in braces: in a cluster they then lie in one slot, and one script may use them all.
@@ -7,7 +7,8 @@ import { singleKey } from "../../store/ranges.ts";
  */
 export const metaKey = (prefix: string, namespace: string): string => `${prefix}{${namespace}}:m`;
 /** All that a namespace has but the keys of its search terms. In a cluster every script names them: a slot on its way to another node is then refused as a whole (TRYAGAIN), never used in part. */
-export const allKeys = (prefix: string, namespace: string): string[] => ["m", "e", "k", "x", "l", "g", "ga", "gk", "q", "qa", "d", "dt", "a"].map((part) => `${prefix}{${namespace}}:${part}`);
+export const allKeys = (prefix: string, namespace: string): string[] =>
+  ["m", "e", "k", "x", "l", "g", "ga", "gk", "q", "qa", "d", "dt", "a"].map((part) => `${prefix}{${namespace}}:${part}`);
 export const logKey = (prefix: string, namespace: string): string => `${prefix}{${namespace}}:l`;
 export const namespacesKey = (prefix: string): string => `${prefix}namespaces`;
 /** Says whose these keys are, and in which form. */

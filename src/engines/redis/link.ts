@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Redis } from "ioredis";
 import type { Log } from "../../kernel/log.ts";
-import { closedError, connectError, isFinal } from "./redis-errors.ts";
+import { bare, closedError, connectError, isFinal, isReply } from "./redis-errors.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import { requireRights } from "./rights.ts";
 import type { Send, ServerFacts } from "./server-facts.ts";
@@ -49,6 +49,7 @@ export class Link {
   readonly #onReady: (facts: ServerFacts) => void;
   readonly #isScout: boolean;
   #redis: Redis | undefined;
+  #attempting: Redis | undefined;
   #connected: Connected | undefined;
   #connecting: Promise<void> | undefined;
   #downSinceMs = performance.now();
@@ -91,6 +92,7 @@ export class Link {
 
   close(): void {
     this.#closed = true;
+    this.#attempting?.disconnect();
     this.#redis?.disconnect();
     this.#connected = undefined;
     this.#wake?.();
@@ -146,8 +148,9 @@ export class Link {
     const redis = this.#open();
     let reason: unknown;
     redis.on("error", (error: unknown) => {
-      reason = error;
+      reason = bare(error);
     });
+    this.#attempting = redis;
     const untilMs = performance.now() + Math.min(connectMsMax, this.#settings.deadlineMs);
     try {
       await within(redis.connect(), untilMs);
@@ -170,7 +173,9 @@ export class Link {
       this.#onReady(connected.facts);
     } catch (error) {
       redis.disconnect();
-      throw error instanceof Lost || !(error instanceof Error) || error.message === "Connection is closed." ? (reason ?? error) : error;
+      throw error instanceof Lost || !(error instanceof Error) || error.message === "Connection is closed." ? (reason ?? bare(error)) : bare(error);
+    } finally {
+      this.#attempting = undefined;
     }
   }
 
@@ -187,7 +192,7 @@ export class Link {
       try {
         return await within(redis.sendCommand(command) as Promise<unknown>, untilMs);
       } catch (error) {
-        if (error instanceof Error && error.name === "ReplyError") throw error;
+        if (isReply(error)) throw bare(error);
         // Nothing will come of this connection any more: behind an answer that is missing wait all the others.
         redis.disconnect();
         throw error instanceof Lost ? error : new Lost(true, error);

@@ -11,7 +11,7 @@ import { systemWriter } from "../../store/store.ts";
  * - strings are never compared with `<`: that follows the server's locale. Order is Redis's own (bytes) or JavaScript's.
  * Fields of one record are joined by NUL, which no key, label or JSON text contains.
  */
-const names = String.raw`
+const names = `
 local P = string.sub(KEYS[1], 1, -2)
 local META, ENTRIES, ORDER, EXPIRY, LOG = KEYS[1], P..'e', P..'k', P..'x', P..'l'
 local GONE, GONE_AGE, GONE_ORDER = P..'g', P..'ga', P..'gk'
@@ -48,7 +48,7 @@ local seal_state = m[8] and match(m[8], '"state":"(%a+)"')
 `;
 
 /** The server that runs this, and whether the namespace's history went back since it was last written. ARGV[3]: the highest revision seen by the caller; ARGV[4]: "1" where the server forgets nothing over a restart, then "w" where the caller waits for replicas, then "c" in a cluster; ARGV[5]: where it is reached. */
-const epoch = String.raw`
+const epoch = `
 local server = call('INFO', 'server')
 local run_id = match(server, 'run_id:(%x+)')
 local seen, lasting, waits, home = tonumber(ARGV[3]), string.sub(ARGV[4], 1, 1) == '1', string.sub(ARGV[4], 2, 2) == 'w', ARGV[5]
@@ -232,7 +232,7 @@ end
 `;
 
 /** Keys of a range, those that are there and those that were, window by window: a window ends at a key (`edge`), and is all there is up to it. Unordered inside. */
-const windows = String.raw`
+const windows = `
 local function window(min, max, size, reverse)
   local range = reverse and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX'
   local function keys(set, edge, count)
@@ -277,7 +277,7 @@ end
 `;
 
 /** Is a key in a range, and is a row asked for? By bytes, and without the part that start and end have in common. */
-const filters = String.raw`
+const filters = `
 local function below(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)

@@ -1,7 +1,7 @@
 import { limits } from "../../store/limits.ts";
 import { luaScript, replyBytesMax } from "./lua-basis.ts";
 
-const storedKey = String.raw`
+const storedKey = `
 -- Key, 1 or 0 for there or gone, id, version, index.
 local function put_key(out, key, entry, gone)
   local n = #out
@@ -22,7 +22,7 @@ end
 export const dumpLogScript = luaScript(
   ["no-writes"],
   ["meta"],
-  String.raw`
+  `
 local bytes = 0
 ${storedKey}
 local rows, keys, touched, order, previous = {}, {}, {}, {}, nil
@@ -55,7 +55,7 @@ end
 export const dumpKeysScript = luaScript(
   ["no-writes"],
   ["meta", "windows"],
-  String.raw`
+  `
 ${storedKey}
 local keys, min = {}, ARGV[3]
 while true do
@@ -74,7 +74,7 @@ end
 export const dumpRequestsScript = luaScript(
   ["no-writes"],
   ["meta"],
-  String.raw`
+  `
 local out, bytes = {}, 0
 local rank = ARGV[4] ~= '' and call('ZSCORE', REQUEST_AGE, ARGV[4]) == ARGV[3] and call('ZRANK', REQUEST_AGE, ARGV[4]) + 1
 -- A key that is gone meanwhile: all of its moment come again, and JavaScript leaves out those before it.
@@ -101,7 +101,7 @@ end
 export const loadScript = luaScript(
   [],
   ["meta", "epoch", "documents", "slots"],
-  String.raw`
+  `
 if seal_state ~= 'filling' then return {'not filling'} end
 if leapt then leapt, revision, base, gaps = false, tonumber(m[1] or 0), tonumber(m[6] or 0), m[7] or '' end
 local keys = {}
@@ -161,7 +161,7 @@ return {'ok'}
 export const sealScript = luaScript(
   [],
   ["meta"],
-  String.raw`
+  `
 if ARGV[6] == '' then call('HDEL', META, 'seal') else call('HSET', META, 'seal', ARGV[6]) end
 return 'ok'
 `,
@@ -171,7 +171,7 @@ return 'ok'
 export const clearScript = luaScript(
   ["allow-oom"],
   ["meta", "documents"],
-  String.raw`
+  `
 if seal_state ~= 'filling' then return {'not filling'} end
 local budget = 20
 for _, area in ipairs(call('HKEYS', AREAS)) do

@@ -41,14 +41,16 @@ const rowsIn = (flat: readonly string[]): StoredLogRow[] => groups(flat, 3).map(
 
 const keysIn = (flat: readonly string[]): StoredKey[] =>
   groups(flat, 5)
-    .map(([key = "", present, id = "", version, index = ""]): StoredKey => ({
-      kind: "key",
-      key,
-      ...placeOf(id),
-      version: Number(version),
-      present: present === "1",
-      ...(index === "" ? {} : { index: toIndex(index) }),
-    }))
+    .map(
+      ([key = "", present, id = "", version, index = ""]): StoredKey => ({
+        kind: "key",
+        key,
+        ...placeOf(id),
+        version: Number(version),
+        present: present === "1",
+        ...(index === "" ? {} : { index: toIndex(index) }),
+      }),
+    )
     .sort((a, b) => compareKeys(a.key, b.key));
 
 const requestsIn = (flat: readonly string[]): StoredRequestKey[] => groups(flat, 2).map(([key = "", text = ""]) => ({ kind: "request", key, ...toRequest(text) }));
@@ -57,8 +59,7 @@ const requestsIn = (flat: readonly string[]): StoredRequestKey[] => groups(flat,
 export async function loadRecords(scripts: NamespaceScripts, records: readonly StoredRecord[], facts: NamespaceFacts | undefined): Promise<void> {
   const [answer, row, newest] = (await scripts.write(loadScript, loadArguments(records, facts), { isMoving: true })) as [string, string?, string?];
   if (answer === "not filling") requireFilling(undefined);
-  if (answer === "order")
-    throw new HoldfastError("invalid_input", `records: log row ${row?.replace("-", ".")} comes after ${newest?.replace("-", ".")}; rows must be in order`);
+  if (answer === "order") throw new HoldfastError("invalid_input", `records: log row ${row?.replace("-", ".")} comes after ${newest?.replace("-", ".")}; rows must be in order`);
 }
 
 function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts | undefined): string[] {
@@ -90,10 +91,10 @@ function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts |
   return [String(numbers.keys.length), ...numbers.keys, ...args];
 }
 
-/** In slices: a broken off clearing leaves the seal where it is. */
-export async function clearAll(scripts: NamespaceScripts): Promise<void> {
+/** In slices, each with a deadline of its own: a clearing that is broken off leaves the seal where it is. */
+export async function clearAll(scripts: () => NamespaceScripts): Promise<void> {
   for (;;) {
-    const [answer] = (await scripts.write(clearScript, [], { isMoving: true })) as [string];
+    const [answer] = (await scripts().write(clearScript, [], { isMoving: true })) as [string];
     if (answer === "not filling") requireFilling(undefined);
     if (answer === "ok") return;
   }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { requireUnsealed } from "../../store/engine-rules.ts";
-import type { Script } from "./lua-basis.ts";
 import { allKeys, metaKey } from "./key-names.ts";
+import type { Script } from "./lua-basis.ts";
 import type { Facts } from "./records.ts";
 import { toFacts } from "./records.ts";
 import { isReply, lostAnswer, notConfirmed, replyCode } from "./redis-errors.ts";
@@ -35,14 +35,16 @@ export class ScriptRunner {
     this.#timeSource = timeSource;
   }
 
+  /** For one call: all of its scripts together have its deadline. */
   of(namespace: string): NamespaceScripts {
+    const untilMs = this.#roads.deadline();
     const key = metaKey(this.#settings.prefix, namespace);
     const keys = this.#keys(namespace);
     return {
       read: (script, args, atMs) =>
-        this.#roads.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0), ...args])),
-      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, keys, args)),
-      write: (script, args, options = {}) => this.#roads.write(key, (send, server, untilMs) => this.#write(send, server, untilMs, namespace, script, args, options)),
+        this.#roads.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0), ...args]), untilMs),
+      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, keys, args), untilMs),
+      write: (script, args, options = {}) => this.#roads.write(key, (send, server) => this.#write(send, server, untilMs, namespace, script, args, options), untilMs),
       learn: (text) => {
         const facts = toFacts(text);
         // What is being filled is no history yet: it may be cleared and filled again.

@@ -3,11 +3,11 @@ import { limits } from "../../store/limits.ts";
 import { compareKeys, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import { boundsOf } from "./key-names.ts";
-import { damagedError } from "./redis-errors.ts";
+import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { pastScript, readScript, valuesScript } from "./read-scripts.ts";
 import type { Facts } from "./records.ts";
 import { entryId, toEntry, toPastEntry } from "./records.ts";
-import type { NamespaceScripts } from "./namespace-scripts.ts";
+import { damagedError } from "./redis-errors.ts";
 
 /** Keys one script looks at: only a crowd of expired entries makes a page cost more than its size. */
 const looksMax = 5_000;
@@ -31,7 +31,12 @@ export async function readLive(scripts: NamespaceScripts, ranges: readonly Range
   }
 }
 
-async function tryReadLive(scripts: NamespaceScripts, ranges: readonly Range[], { limit = limits.readEntriesMax, reverse = false, values }: ReadOptions, looks: number): Promise<Snapshot | undefined> {
+async function tryReadLive(
+  scripts: NamespaceScripts,
+  ranges: readonly Range[],
+  { limit = limits.readEntriesMax, reverse = false, values }: ReadOptions,
+  looks: number,
+): Promise<Snapshot | undefined> {
   let rest = reverse ? ranges.toReversed() : ranges;
   const rows: Row[] = [];
   let moment: Facts | undefined;
@@ -75,7 +80,12 @@ interface PastRow {
 }
 
 /** What was there at a revision. It never changes, so it may be asked for in pieces, as long as it is kept. */
-export async function readPast(scripts: NamespaceScripts, ranges: readonly Range[], at: number, { limit = limits.readEntriesMax, reverse = false, values }: ReadOptions): Promise<Snapshot> {
+export async function readPast(
+  scripts: NamespaceScripts,
+  ranges: readonly Range[],
+  at: number,
+  { limit = limits.readEntriesMax, reverse = false, values }: ReadOptions,
+): Promise<Snapshot> {
   const ordered = reverse ? ranges.toReversed() : ranges;
   const rows: PastRow[] = [];
   let done = 0;

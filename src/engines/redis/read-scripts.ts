@@ -8,7 +8,7 @@ import { luaScript, replyBytesMax } from "./lua-basis.ts";
 export const readScript = luaScript(
   ["no-writes"],
   ["meta"],
-  String.raw`
+  `
 local limit, reverse, wanted, looks = tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1', tonumber(ARGV[6])
 local out, n, bytes, count, more = {facts, '0', '', ''}, 4, 0, 0, false
 local function take(key, header)
@@ -62,7 +62,7 @@ return out
 export const valuesScript = luaScript(
   ["no-writes"],
   [],
-  String.raw`
+  `
 local out, bytes = {}, 0
 for i = 1, #ARGV do
   local row = call('XRANGE', LOG, ARGV[i], ARGV[i])[1]
@@ -82,7 +82,7 @@ return out
 export const pastScript = luaScript(
   ["no-writes"],
   ["meta", "windows"],
-  String.raw`
+  `
 local limit, reverse, wanted, at = tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1', tonumber(ARGV[6])
 local out, n, count = {facts, '', ''}, 3, 0
 if at > revision or at < compacted then return out end
@@ -121,7 +121,7 @@ return out
 export const countScript = luaScript(
   ["no-writes"],
   ["meta", "filters"],
-  String.raw`
+  `
 local count = call('ZLEXCOUNT', ORDER, ARGV[3], ARGV[4])
 local ranges = read_ranges(5, 1)
 for from = 0, math.huge, 1000 do
@@ -137,7 +137,7 @@ return {facts, num(count)}
 export const requestScript = luaScript(
   ["no-writes"],
   ["meta"],
-  String.raw`
+  `
 local text = call('HGET', REQUESTS, ARGV[3])
 if text and tonumber(match(text, '^[^%z]*')) <= now then text = false end
 return {facts, text}
@@ -159,7 +159,7 @@ export const standingScript = luaScript(
 export const logScript = luaScript(
   ["no-writes"],
   ["meta", "filters", "windows"],
-  String.raw`
+  `
 local limit, reverse, wanted, after = tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1', tonumber(ARGV[6])
 local last = math.min(revision, ARGV[7] ~= '' and tonumber(ARGV[7]) - 1 or revision)
 local recorded, writer, narrow, kind_count = ARGV[8] == '1', ARGV[9], ARGV[10] == '1', tonumber(ARGV[11])
@@ -267,7 +267,7 @@ end
 export const searchScript = luaScript(
   ["no-writes"],
   ["meta", "documents"],
-  String.raw`
+  `
 local limit, area_count = tonumber(ARGV[3]), tonumber(ARGV[4])
 local areas, terms, frequencies, total_documents, total_length = {}, {}, {}, 0, 0
 for i = 1, area_count do

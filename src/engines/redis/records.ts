@@ -118,8 +118,7 @@ function toWrite(text: string): WriteOutcome {
   return expiry === "" ? { version: Number(version), existed: existed === "1" } : { version: Number(version), existed: existed === "1", expiresAtMs: Number(expiry) };
 }
 
-const writesText = (writes: readonly WriteOutcome[]): string =>
-  writes.map(({ version, existed, expiresAtMs }) => `${version}:${existed ? 1 : 0}:${expiresAtMs ?? ""}`).join(";");
+const writesText = (writes: readonly WriteOutcome[]): string => writes.map(({ version, existed, expiresAtMs }) => `${version}:${existed ? 1 : 0}:${expiresAtMs ?? ""}`).join(";");
 
 /** A kept request: until when, fingerprint, revision, time, outcomes, note. */
 export function toRequest(text: string): StoredRequest & { readonly keptUntilMs: number } {
@@ -145,5 +144,9 @@ export const indexText = ({ area, length, terms }: IndexedText): string => [area
 
 export function toIndex(text: string): IndexedText {
   const [area = "", length, ...flat] = text.split(nul);
-  return { area: decodeURIComponent(area), length: Number(length), terms: Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] as string, Number(flat[2 * i + 1])] as const) };
+  return {
+    area: decodeURIComponent(area),
+    length: Number(length),
+    terms: Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] as string, Number(flat[2 * i + 1])] as const),
+  };
 }

@@ -33,6 +33,7 @@ import { filterOf, lexicalBounds, metaKey, namespacesKey, storeKey } from "./key
 import type { Driver } from "./link.ts";
 import { clearAll, dumpPage, loadRecords } from "./moving.ts";
 import { sealScript } from "./moving-scripts.ts";
+import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { ScriptRunner } from "./namespace-scripts.ts";
 import { readLive, readPast } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
@@ -124,11 +125,12 @@ class RedisEngine implements Engine {
   }
 
   async commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    const scripts = this.#scripts.of(namespace);
     await this.#list(namespace);
     const results: CommitResult[] = [];
     for (const part of partsOf(batch)) {
       try {
-        results.push(...(await this.#commitPart(namespace, part)));
+        results.push(...(await this.#commitPart(namespace, scripts, part)));
       } catch (error) {
         // What went before stands, so that "nothing was changed" would be wrong for a part of the batch.
         throw results.length === 0 ? error : lostAnswer(error);
@@ -137,8 +139,8 @@ class RedisEngine implements Engine {
     return results;
   }
 
-  async #commitPart(namespace: string, batch: readonly PreparedCommit[]): Promise<CommitResult[]> {
-    const reply = (await this.#scripts.of(namespace).write(commitScript, commitArguments(batch))) as CommitReply;
+  async #commitPart(namespace: string, scripts: NamespaceScripts, batch: readonly PreparedCommit[]): Promise<CommitResult[]> {
+    const reply = (await scripts.write(commitScript, commitArguments(batch))) as CommitReply;
     if (reply[0] === "full") throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
     if (reply[0] === "sealed") {
       requireUnsealed(JSON.parse(reply[1] as string) as Seal, "commit");
@@ -258,7 +260,7 @@ class RedisEngine implements Engine {
   }
 
   async clear(namespace: string): Promise<void> {
-    await clearAll(this.#scripts.of(namespace));
+    await clearAll(() => this.#scripts.of(namespace));
     this.#scripts.forget(namespace);
   }
 

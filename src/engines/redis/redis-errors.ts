@@ -4,6 +4,12 @@ import { rightsHint } from "./rights.ts";
 /** What Redis itself answered with; the driver gives its errors this name. */
 export const isReply = (error: unknown): error is Error => error instanceof Error && error.name === "ReplyError";
 
+/** The driver puts the command with all its arguments into its errors: values, and the password. They go no further. */
+export function bare<E>(error: E): E {
+  if (error instanceof Error) delete (error as { command?: unknown }).command;
+  return error;
+}
+
 /** The word an error reply begins with: what errors are told apart by. */
 export const replyCode = (error: unknown): string => (isReply(error) ? (/^[A-Z]+/.exec(error.message)?.[0] ?? "ERR") : "");
 
@@ -18,7 +24,8 @@ const isOnItsWay = (error: unknown): boolean => isReply(error) && error.message.
 export const isMisplaced = (error: unknown): boolean => ["READONLY", "MASTERDOWN"].includes(replyCode(error));
 
 /** Waiting will not mend these: a person has to. */
-export const isFinal = (error: unknown): boolean => error instanceof HoldfastError && (error.code === "store_unsupported" || error.code === "store_newer" || error.code === "store_damaged");
+export const isFinal = (error: unknown): boolean =>
+  error instanceof HoldfastError && (error.code === "store_unsupported" || error.code === "store_newer" || error.code === "store_damaged");
 
 const unavailable = (message: string, hint: string, cause?: unknown): HoldfastError => new HoldfastError("unavailable", `${message}; nothing was changed.`, { hint, cause });
 
@@ -48,7 +55,11 @@ export function connectError(cause: unknown, prefix: string): HoldfastError {
   if (message.includes("All sentinels are unreachable"))
     return unavailable("No sentinel named a primary that can be reached", "Check the sentinels' hosts and ports and the group's name in the store's URL.", cause);
   const reason = code === "ECONNREFUSED" ? "refuses connections" : code === "ENOTFOUND" || code === "EAI_AGAIN" ? "has a host name that is not known" : "cannot be reached";
-  return unavailable(`Redis ${reason}${code === "" ? "" : ` (${code})`}`, "Check that the server runs and that host and port in the store's URL are right; the connection is tried again by itself.", cause);
+  return unavailable(
+    `Redis ${reason}${code === "" ? "" : ` (${code})`}`,
+    "Check that the server runs and that host and port in the store's URL are right; the connection is tried again by itself.",
+    cause,
+  );
 }
 
 /** By the word that Redis puts first; its own words stay in `cause`. */
@@ -78,7 +89,10 @@ export function translateReply(cause: Error, prefix: string): HoldfastError {
     case "TRYAGAIN":
       return unavailable("The Redis Cluster does not serve all of its slots", "Check the cluster (CLUSTER INFO); it goes on by itself.", cause);
     case "NOAUTH":
-      return unsupported("Redis asks for a password and the store's URL has none.", "Write it into the URL: redis://USER:PASSWORD@HOST:PORT (without a user: redis://:PASSWORD@HOST:PORT).");
+      return unsupported(
+        "Redis asks for a password and the store's URL has none.",
+        "Write it into the URL: redis://USER:PASSWORD@HOST:PORT (without a user: redis://:PASSWORD@HOST:PORT).",
+      );
     case "WRONGPASS":
       return unsupported("Redis does not accept the user and password of the store's URL.", "Correct them; special characters are written as %XX.");
     case "NOPERM":
@@ -102,9 +116,13 @@ function translateText(cause: Error, prefix: string): HoldfastError {
   if (/without any password configured/.test(text))
     return new HoldfastError("store_unsupported", "The store's URL has a password, but this Redis asks for none.", { hint: "Leave it out of the URL, or set requirepass.", cause });
   if (/invalid password|wrong number of arguments for 'auth'/.test(text))
-    return new HoldfastError("store_unsupported", "Redis does not accept the user and password of the store's URL.", { hint: "Correct them; special characters are written as %XX.", cause });
+    return new HoldfastError("store_unsupported", "Redis does not accept the user and password of the store's URL.", {
+      hint: "Correct them; special characters are written as %XX.",
+      cause,
+    });
   if (isOnItsWay(cause)) return unavailable("A slot of the Redis Cluster is being moved to another node", "Try again when it has moved.", cause);
-  if (/max number of clients/.test(text)) return unavailable("Redis has as many connections as maxclients allows", "Raise maxclients or close other programs' connections; try again.", cause);
+  if (/max number of clients/.test(text))
+    return unavailable("Redis has as many connections as maxclients allows", "Raise maxclients or close other programs' connections; try again.", cause);
   if (/DB index is out of range|invalid DB index/.test(text))
     return new HoldfastError("store_unsupported", "This Redis has no database of that number.", { hint: "Use /0 in the store's URL, or raise `databases`.", cause });
   if (/cluster support disabled/.test(text))

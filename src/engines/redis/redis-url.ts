@@ -134,7 +134,8 @@ function readSwitch(name: Setting, text = "0"): boolean {
 function readTls(isOn: boolean, settings: Partial<Record<Setting, string>>): RedisSettings["tls"] {
   const files = { ca: settings.tls_ca, cert: settings.tls_cert, key: settings.tls_key };
   if (!isOn) {
-    if (Object.values(files).some((file) => file !== undefined)) throw invalidInput("store", "the settings tls_ca, tls_cert and tls_key belong to rediss://, rediss+sentinel:// and rediss+cluster://");
+    if (Object.values(files).some((file) => file !== undefined))
+      throw invalidInput("store", "the settings tls_ca, tls_cert and tls_key belong to rediss://, rediss+sentinel:// and rediss+cluster://");
     return undefined;
   }
   return Object.fromEntries(Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, readPem(`tls_${name}`, file)]])));

@@ -3,7 +3,9 @@ import type { Send } from "./server-facts.ts";
 
 /** Commands that the scripts use on keys of the store; the key stands first in each. */
 const inScripts =
-  "exists del unlink hset hget hmget hdel hlen hkeys hincrby zadd zrem zcard zcount zscore zrank zrange zrevrange zrangebyscore zrangebylex zrevrangebylex zlexcount xadd xdel xlen xrange xrevrange".split(" ");
+  "exists del unlink hset hget hmget hdel hlen hkeys hincrby zadd zrem zcard zcount zscore zrank zrange zrevrange zrangebyscore zrangebylex zrevrangebylex zlexcount xadd xdel xlen xrange xrevrange".split(
+    " ",
+  );
 /** Commands beside them. `config|get` only to check the settings, `cluster|slots` and `asking` only in a cluster, `select` only for a database other than 0, the waits only when the URL asks for them. */
 const besides = "eval evalsha info time hsetnx xread sadd smembers config|get cluster|slots asking select wait waitaof".split(" ");
 

@@ -3,21 +3,24 @@ import type { Log } from "../../kernel/log.ts";
 import { ClusterMap } from "./cluster-map.ts";
 import type { Connected, Driver } from "./link.ts";
 import { Link, Lost } from "./link.ts";
-import { connectError, isFinal, isMisplaced, isPassing, isReply, lostAnswer, replyCode, translateReply } from "./redis-errors.ts";
+import { closedError, connectError, isFinal, isMisplaced, isPassing, isReply, lostAnswer, replyCode, translateReply } from "./redis-errors.ts";
 import type { Address, RedisSettings } from "./redis-url.ts";
 import type { ServerFacts } from "./server-facts.ts";
+import { readServerFacts } from "./server-facts.ts";
 
 /** One exchange on one connection: sends what it has to, gives the answer. */
-export type Exchange<T> = (send: (name: string, args: readonly string[]) => Promise<unknown>, facts: ServerFacts, untilMs: number) => Promise<T>;
+export type Exchange<T> = (send: (name: string, args: readonly string[]) => Promise<unknown>, facts: ServerFacts) => Promise<T>;
 
 export interface Roads {
   /** For whatever may be done twice: asked again once when its answer is lost. */
-  read<T>(key: string, exchange: Exchange<T>): Promise<T>;
+  read<T>(key: string, exchange: Exchange<T>, untilMs?: number): Promise<T>;
   /** For a mutation: sent again only after an answer that proves that it was not executed; a lost answer is `outcome_unknown`. */
-  write<T>(key: string, exchange: Exchange<T>): Promise<T>;
+  write<T>(key: string, exchange: Exchange<T>, untilMs?: number): Promise<T>;
   /** A connection of its own to the server of a key, for commands that block it. */
   openLink(key: string): Promise<Link>;
-  /** Every server that is in use, connected to within a call's deadline. */
+  /** When a call that begins now must end. */
+  deadline(): number;
+  /** Every server that is in use, as it is now. */
   servers(): Promise<readonly ServerFacts[]>;
   close(): void;
 }
@@ -43,6 +46,7 @@ export class RedisRoads implements Roads {
   readonly #nodes = new Map<string, Node>();
   /** To nodes of a cluster that are only asked who serves what. */
   readonly #scouts = new Map<string, Link>();
+  #closed = false;
 
   constructor(driver: Driver, settings: RedisSettings, log: Log, onReady: (facts: ServerFacts) => void) {
     this.#driver = driver;
@@ -58,25 +62,43 @@ export class RedisRoads implements Roads {
         : undefined;
   }
 
-  read<T>(key: string, exchange: Exchange<T>): Promise<T> {
-    return this.#travel(key, exchange, "reads");
+  read<T>(key: string, exchange: Exchange<T>, untilMs = this.deadline()): Promise<T> {
+    return this.#travel(key, exchange, "reads", untilMs);
   }
 
-  write<T>(key: string, exchange: Exchange<T>): Promise<T> {
-    return this.#travel(key, exchange, "writes");
+  write<T>(key: string, exchange: Exchange<T>, untilMs = this.deadline()): Promise<T> {
+    return this.#travel(key, exchange, "writes", untilMs);
+  }
+
+  deadline(): number {
+    return performance.now() + this.#settings.deadlineMs;
   }
 
   async openLink(key: string): Promise<Link> {
-    return this.#newLink(await this.#addressOf(key, performance.now() + this.#settings.deadlineMs));
+    if (this.#closed) throw closedError();
+    const untilMs = this.deadline();
+    // Whoever opens one has often just lost one.
+    await this.#map?.renew(untilMs);
+    return this.#newLink(await this.#addressOf(key, untilMs));
   }
 
   async servers(): Promise<readonly ServerFacts[]> {
-    const untilMs = performance.now() + this.#settings.deadlineMs;
+    const untilMs = this.deadline();
     const addresses = this.#map === undefined ? [singleNode] : await this.#map.primaries(untilMs);
-    return Promise.all(addresses.map(async (address) => (await this.#node(address).reads.ready(untilMs)).facts));
+    return Promise.all(
+      addresses.map(async (address) => {
+        const { send, facts } = await this.#node(address).reads.ready(untilMs);
+        try {
+          return await readServerFacts((name, args) => send(name, args, untilMs), facts.home);
+        } catch (error) {
+          throw connectError(error, this.#settings.prefix);
+        }
+      }),
+    );
   }
 
   close(): void {
+    this.#closed = true;
     for (const { reads, writes } of this.#nodes.values()) {
       reads.close();
       writes.close();
@@ -101,32 +123,32 @@ export class RedisRoads implements Roads {
     }
   }
 
-  async #travel<T>(key: string, exchange: Exchange<T>, use: "reads" | "writes"): Promise<T> {
-    const { deadlineMs, prefix } = this.#settings;
-    const untilMs = performance.now() + deadlineMs;
+  async #travel<T>(key: string, exchange: Exchange<T>, use: "reads" | "writes", untilMs: number): Promise<T> {
+    const { prefix } = this.#settings;
     let hasAskedAgain = false;
     let asking: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
-      const address = asking ?? (await this.#addressOf(key, untilMs));
-      const link = this.#node(address)[use];
+      if (this.#closed) throw closedError();
+      let place: { readonly link: Link; readonly connected: Connected; readonly address: string };
       const isAsking = asking !== undefined;
-      asking = undefined;
-      let connected: Connected;
       try {
-        connected = await link.ready(this.#map === undefined ? untilMs : Math.min(untilMs, performance.now() + nodeMsMax));
+        place = await this.#reach(asking ?? (await this.#addressOf(key, untilMs)), use, untilMs);
       } catch (error) {
         if (this.#map === undefined || isFinal(error) || performance.now() >= untilMs) throw error;
         // Another node may have taken the slot over meanwhile.
         await this.#pause(attempt, untilMs);
-        await this.#map.renew(untilMs);
+        await this.#map.renew(untilMs).catch(() => {});
         continue;
+      } finally {
+        asking = undefined;
       }
+      const { link, connected, address } = place;
       try {
         const send = (name: string, args: readonly string[]): Promise<unknown> => {
           if (isAsking) void connected.send("asking", [], untilMs).catch(() => {});
           return connected.send(name, args, untilMs);
         };
-        return await exchange(send, connected.facts, untilMs);
+        return await exchange(send, connected.facts);
       } catch (error) {
         if (error instanceof Lost) {
           link.drop(connected);
@@ -137,18 +159,23 @@ export class RedisRoads implements Roads {
           continue;
         }
         if (!isReply(error)) throw error;
-        const [code, , place] = error.message.split(" ");
-        if (this.#map !== undefined && place !== undefined && (code === "MOVED" || code === "ASK") && performance.now() < untilMs) {
-          if (code === "ASK") asking = this.#map.resolve(place, address);
-          else this.#map.moved(key, this.#map.resolve(place, address));
+        const [code, , owner] = error.message.split(" ");
+        if (this.#map !== undefined && owner !== undefined && (code === "MOVED" || code === "ASK") && performance.now() < untilMs) {
+          if (code === "ASK") asking = this.#map.resolve(owner, address);
+          else this.#map.moved(key, this.#map.resolve(owner, address));
           continue;
         }
         if (!isPassing(error) || performance.now() >= untilMs) throw translateReply(error, prefix);
         if (isMisplaced(error)) link.drop(connected);
         await this.#pause(attempt, untilMs);
-        if (replyCode(error) !== "BUSY" && replyCode(error) !== "LOADING") await this.#map?.renew(untilMs);
+        if (replyCode(error) !== "BUSY" && replyCode(error) !== "LOADING") await this.#map?.renew(untilMs).catch(() => {});
       }
     }
+  }
+
+  async #reach(address: string, use: "reads" | "writes", untilMs: number): Promise<{ readonly link: Link; readonly connected: Connected; readonly address: string }> {
+    const link = this.#node(address)[use];
+    return { link, address, connected: await link.ready(this.#map === undefined ? untilMs : Math.min(untilMs, performance.now() + nodeMsMax)) };
   }
 
   #pause(attempt: number, untilMs: number): Promise<void> {

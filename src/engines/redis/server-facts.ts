@@ -76,20 +76,24 @@ export function requireUsable(facts: ServerFacts, { topology, allowLoss, waitAof
     const hint = "Name the primary in the store's URL, or use redis+sentinel:// or redis+cluster://, which find it.";
     throw topology === "single" ? unsupported(`${message}.`, hint) : new HoldfastError("unavailable", `${message}; nothing was changed.`, { hint });
   }
-  if (facts.isCluster && topology !== "cluster") throw unsupported("The server is a node of a Redis Cluster.", "Use redis+cluster:// (with TLS rediss+cluster://) and name one or more of its nodes.");
+  if (facts.isCluster && topology !== "cluster")
+    throw unsupported("The server is a node of a Redis Cluster.", "Use redis+cluster:// (with TLS rediss+cluster://) and name one or more of its nodes.");
   if (waitAof && (major < 7 || (major === 7 && minor < 2)))
-    throw unsupported(`wait_aof=1 needs Redis 7.2 or newer, or Valkey; the server is ${facts.product} ${facts.version}.`, "Upgrade the server, or use appendfsync always and leave wait_aof out.");
+    throw unsupported(
+      `wait_aof=1 needs Redis 7.2 or newer, or Valkey; the server is ${facts.product} ${facts.version}.`,
+      "Upgrade the server, or use appendfsync always and leave wait_aof out.",
+    );
   if (waitAof && !facts.aof) throw unsupported("wait_aof=1 needs a server with appendonly yes.", "Set appendonly yes in the server's configuration.");
   if (allowLoss) return;
-  const escape = "or add allow_loss=1 to the store's URL to use it all the same";
+  const otherwise = "or add allow_loss=1 to the store's URL to use it all the same";
   if (facts.evictionPolicy !== "noeviction" && facts.evictionPolicy !== "")
     throw unsupported(
       `The server's maxmemory-policy is ${facts.evictionPolicy}: when memory runs short it would remove parts of the store without a word.`,
-      `Set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in the configuration file), ${escape}.`,
+      `Set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in the configuration file), ${otherwise}.`,
     );
   if (!facts.aof && facts.save === "")
     throw unsupported(
       "The server keeps nothing on disk (appendonly no, no save): a restart would lose the whole store.",
-      `Set appendonly yes (and appendfsync always to lose nothing at all) in its configuration, ${escape}.`,
+      `Set appendonly yes (and appendfsync always to lose nothing at all) in its configuration, ${otherwise}.`,
     );
 }

@@ -114,7 +114,7 @@ return {num(now), num(revision), out, values, leapt and '1' or '0'}
 export const sweepScript = luaScript(
   ["allow-oom"],
   ["meta", "epoch", "documents", "slots"],
-  String.raw`
+  `
 if seal_state and seal_state ~= 'copying' then return {'0', num(now)} end
 local limit = tonumber(ARGV[7])
 local old = call('ZRANGEBYSCORE', REQUEST_AGE, '-inf', num(now), 'LIMIT', 0, math.max(limit, ${limits.commitRowsMax}))
@@ -137,7 +137,7 @@ return {num(#expired), num(now)}
 export const compactScript = luaScript(
   ["allow-oom"],
   ["meta"],
-  String.raw`
+  `
 local age, revisions, keep, limit = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 if seal_state == 'copying' then
   local till = match(m[8], '"untilMs":(%d+)')

@@ -49,8 +49,8 @@ for (const on of sharedEngines)
         expect(worker.errors()).toBe("");
       }
       console.log(`increments on ${on.name}: ${increments.length} by ${processes} processes, ${conflicts} conflicts; ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
-      // Without a single conflict the processes did not meet, and nothing was shown.
-      expect(conflicts).toBeGreaterThan(0);
+      // Without conflicts the processes did not meet, and nothing was shown.
+      expect(conflicts).toBeGreaterThan(50);
       await using engine = await openEngine(url);
       await audit(openNamespaceStore(engine, "shared", systemClock), increments);
     });

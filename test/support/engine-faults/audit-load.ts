@@ -47,6 +47,7 @@ export async function auditLoad(engine: Engine, namespace: string, journal: Load
       longest_stall_ms: calls.reduce((longest, call) => Math.max(longest, call.stalledMs ?? 0), 0),
       longest_call_ms: calls.reduce((longest, call) => Math.max(longest, call.tookMs ?? 0), 0),
       watcher_lives: [...journal.lives.values()].reduce((sum, lives) => sum + lives.length, 0),
+      watchers_told_of_loss: [...journal.lives.values()].flat().filter((life) => life.ended === "compacted").length,
       grants: journal.grants.length,
       log_rows: rows.length,
       leaps: facts.gaps.length,

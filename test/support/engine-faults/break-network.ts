@@ -1,40 +1,50 @@
 import { between } from "../../../src/verify/random.ts";
 import type { FaultProxy, NetworkFault } from "../fault-proxy.ts";
+import type { ServerProcess } from "../servers/server-process.ts";
 import type { EngineLoad } from "./engine-load.ts";
 
-/** What happens to the network, and for how long. */
+/** Something goes wrong for a while, and is mended. */
 interface Episode {
-  readonly fault: NetworkFault;
+  readonly begin: () => void | Promise<void>;
   readonly ms: number;
+  readonly end: () => void | Promise<void>;
 }
 
 /** Each longer than the calls' deadline where only that can end a call. */
-export const episodes = (deadlineMs: number): readonly Episode[] => [
-  { fault: { kind: "black-hole" }, ms: 1.5 * deadlineMs },
-  { fault: { kind: "black-hole", only: "answers" }, ms: 1.5 * deadlineMs },
-  { fault: { kind: "reset" }, ms: 300 },
-  { fault: { kind: "refuse" }, ms: 300 },
-  { fault: { kind: "delay", ms: 0.1 * deadlineMs }, ms: 600 },
-  { fault: { kind: "delay", ms: 1.2 * deadlineMs }, ms: 1.5 * deadlineMs },
-];
+export function episodes(proxy: FaultProxy, server: ServerProcess, deadlineMs: number): readonly Episode[] {
+  const fault = (kind: NetworkFault, ms: number): Episode => ({ begin: () => proxy.set(kind), ms, end: () => proxy.heal() });
+  return [
+    fault({ kind: "black-hole" }, 1.5 * deadlineMs),
+    fault({ kind: "black-hole", only: "answers" }, 1.5 * deadlineMs),
+    fault({ kind: "reset" }, 300),
+    fault({ kind: "refuse" }, 300),
+    fault({ kind: "delay", ms: 0.1 * deadlineMs }, 600),
+    fault({ kind: "delay", ms: 1.2 * deadlineMs }, 1.5 * deadlineMs),
+    // What it was sent before is done when it goes on, long after those who sent it have given up.
+    { begin: () => server.pause(), ms: 1.5 * deadlineMs, end: () => server.resume() },
+  ];
+}
 
 /** One episode after the other, with normal service in between. */
-export async function breakNetwork(load: EngineLoad, proxy: FaultProxy, all: readonly Episode[], serviceMsMax: number): Promise<void> {
-  for (const { fault, ms } of all) {
+export async function goThrough(load: EngineLoad, all: readonly Episode[], serviceMsMax: number): Promise<void> {
+  for (const { begin, ms, end } of all) {
     await load.work(between(load.random, 50, 200));
-    await proxy.set(fault);
+    await begin();
     await load.work(ms);
-    await proxy.heal();
+    await end();
     await load.serviceWithin(serviceMsMax);
   }
 }
 
+export interface Cuts {
+  readonly cuts: number;
+  /** How many connections meet each of them. */
+  readonly connections: number;
+  readonly serviceMsMax: number;
+}
+
 /** Answers that are on their way are cut, from the first byte or somewhere within, at whatever step of a commit that is; what was asked has arrived. */
-export async function cutAnswers(
-  load: EngineLoad,
-  proxy: FaultProxy,
-  { cuts, connections, serviceMsMax }: { readonly cuts: number; readonly connections: number; readonly serviceMsMax: number },
-): Promise<void> {
+export async function cutAnswers(load: EngineLoad, proxy: FaultProxy, { cuts, connections, serviceMsMax }: Cuts): Promise<void> {
   for (let cut = 0; cut < cuts; cut += 1) {
     await load.work(between(load.random, 20, 80));
     const before = proxy.counters.cuts;

@@ -2,6 +2,7 @@ import type { ErrorCode } from "../../../src/kernel/errors.ts";
 import { isHoldfastError } from "../../../src/kernel/errors.ts";
 import type { Engine, Store } from "../../../src/store/store.ts";
 import type { Message } from "../../../src/verify/worker-process.ts";
+import { Stalls } from "./stalls.ts";
 
 /** The calls that are held to their deadline. */
 export type CallKind = "commit" | "read" | "readRequest" | "log" | "count" | "health";
@@ -16,29 +17,6 @@ export interface Call {
   readonly ended?: "answered" | ErrorCode | "defect";
   /** The words of a failure. */
   readonly says?: string;
-}
-
-const tickMs = 20;
-
-/** Adds up by how much a timer comes late. */
-class Stalls {
-  #sumMs = 0;
-  #tickedMs = performance.now();
-
-  constructor() {
-    setInterval(() => {
-      this.#sumMs += this.#late;
-      this.#tickedMs = performance.now();
-    }, tickMs).unref();
-  }
-
-  get #late(): number {
-    return Math.max(0, performance.now() - this.#tickedMs - 2 * tickMs);
-  }
-
-  get totalMs(): number {
-    return this.#sumMs + this.#late;
-  }
 }
 
 /** Tells the parent when a call begins and how it ends, so that one that never ends is known too. */

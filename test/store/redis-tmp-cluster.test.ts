@@ -1,0 +1,12 @@
+import { basename } from "node:path";
+import { afterAll } from "vitest";
+import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
+import { startRedisCluster } from "../support/servers/redis-cluster.ts";
+import { describeStore } from "./conformance/describe-store.ts";
+import type { OpenEngine } from "./conformance/fixture.ts";
+import { describeHistories } from "./histories.ts";
+const cluster = await startRedisCluster(6);
+afterAll(() => cluster[Symbol.asyncDispose]());
+const open: OpenEngine = async (clock, folder) => openRedisEngine({ url: `${cluster.url}?prefix=${basename(folder)}:`, timeSource: clock });
+describeStore("redis", open, { durable: true });
+describeHistories("redis", open);
