@@ -1,5 +1,6 @@
 import { holds, nextVersion } from "./engine-rules.ts";
 import { limits } from "./limits.ts";
+import { jumpEvery, placeOf, revisionAt } from "./place.ts";
 import { isLive } from "./ranges.ts";
 import type {
   Check,
@@ -19,23 +20,19 @@ import type {
 } from "./store.ts";
 import { systemWriter } from "./store.ts";
 
-/** Where a log row is. */
-export interface Place {
-  readonly revision: Revision;
-  readonly seq: number;
+/** What is remembered of a key: where its newest log row is, or was, and the beginnings of its chain (see place.ts). */
+export interface Buried {
+  readonly place: number;
+  readonly version: number;
+  readonly anchor?: number;
 }
 
 /** What is stored under a key: live, or expired and not yet swept. */
-export interface StoredSlot extends Place {
-  readonly version: number;
+export interface StoredSlot extends Buried {
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
   /** The full text index has it. */
   readonly findable: boolean;
-}
-
-export interface Buried extends Place {
-  readonly version: number;
 }
 
 /** How a plan learns what is stored. Each key is asked for at most once; an engine that must wait for its answers loads what the batch names beforehand. */
@@ -57,9 +54,14 @@ export interface PlannedRow extends Omit<LogRow, "value"> {
   readonly json?: string;
   readonly createdAtMs: number;
   readonly lapse?: HistoryRecord;
-  /** The row before it of the same key. */
-  readonly previous?: Place;
+  readonly place: number;
+  /** Where the row before it of the same key is. */
+  readonly previous?: number;
+  /** The key's anchor before this row; `jumps` says whether the row points to it and becomes the next one. */
+  readonly anchor?: number;
 }
+
+export const jumps = ({ op, version }: Pick<PlannedRow, "op" | "version">): boolean => op === "put" && version % jumpEvery === 0;
 
 /** What lies under a key as the batch sees it: read once, changed in memory, to be written back once however many commits touch it. */
 export interface Slot {
@@ -182,8 +184,11 @@ export class BatchPlan {
 
   /** Spelled out: it runs for every write of every commit, and taking objects apart here would be most of its cost. */
   #append(key: string, slot: Slot, op: LogRow["op"], writer: string, agent: string | undefined, record: HistoryRecord | undefined, lapse?: HistoryRecord, json?: string): void {
+    const revision = this.#space.revision + 1;
+    const before = slot.row ?? slot.stored ?? slot.buried;
     const row: PlannedRow = {
-      revision: this.#space.revision + 1,
+      place: placeOf(revision, this.#seq),
+      revision,
       seq: this.#seq,
       key,
       op,
@@ -196,7 +201,8 @@ export class BatchPlan {
       agent,
       record,
       lapse,
-      previous: slot.row ?? slot.stored ?? slot.buried,
+      previous: before?.place,
+      anchor: slot.row !== undefined && jumps(slot.row) ? slot.row.place : before?.anchor,
     };
     slot.row = row;
     this.#seq += 1;
@@ -205,8 +211,8 @@ export class BatchPlan {
 
   #failedCheck(check: Check): FailedCheck | undefined {
     const slot = this.#slot(check.key);
-    const place = slot.row ?? slot.stored;
-    const live = place !== undefined && slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: place.revision } : undefined;
+    const place = (slot.row ?? slot.stored)?.place;
+    const live = place !== undefined && slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: revisionAt(place) } : undefined;
     if (holds(check, live)) return undefined;
     if (live === undefined) return { check, entry: undefined };
     return { check, entry: slot.row === undefined ? this.#source.readEntry(check.key, slot.stored as StoredSlot) : entryOf(slot.row) };

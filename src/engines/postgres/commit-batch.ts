@@ -1,5 +1,5 @@
 import { requireUnsealed } from "../../store/engine-rules.ts";
-import type { BatchSource, Buried, StoredSlot } from "../../store/plan-batch.ts";
+import type { BatchSource, Buried, PlannedRow, StoredSlot } from "../../store/plan-batch.ts";
 import { BatchPlan } from "../../store/plan-batch.ts";
 import type { CommitResult, Committed, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
@@ -8,12 +8,12 @@ import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, leapIfWentBack, lockNamespace, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { bigintArray, intArray, texts } from "./sql-arrays.ts";
+import { bigintArray, texts } from "./sql-arrays.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import type { Grave, Standing, WrittenRow } from "./write-rows.ts";
-import { bury, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
+import type { Grave, Standing } from "./write-rows.ts";
+import { bury, graveOf, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
 
 /** Where a batch is written: what stays the same for all of an engine's batches, and which namespace. */
 export interface BatchPlace {
@@ -70,16 +70,16 @@ function requireSpace(slots: Answer, { clock, namespace, id }: BatchPlace): Name
 
 /**
  * The facts in a row of their own; what is there under the keys, and where nothing is, what is remembered. The numbers of a key come as one text:
- * five or six of an entry (the last is its expiry), three of something remembered, none of neither. As columns, taking them apart would be the costliest part of a commit.
+ * five or six of an entry (the last is its expiry), three of something remembered, one of neither. As columns, taking them apart would be the costliest part of a commit.
  */
 const readSlots = (t: Tables, parameters: readonly unknown[], keys: readonly string[]): Statement => ({
   name: "slots",
   text: `${withNamespace(t)}
     SELECT n.facts, 0::bigint AS i, NULL::text AS numbers, NULL::text AS lapse FROM n
-    UNION ALL SELECT NULL, u.i, concat_ws(',', kv.rev, kv.seq, kv.ver, kv.created, kv.findable::int, kv.exp, b.rev, b.seq, b.ver),
-      CASE WHEN kv.exp IS NOT NULL THEN (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $4 AND l.rev = kv.rev AND l.seq = kv.seq) END
+    UNION ALL SELECT NULL, u.i, concat_ws(',', coalesce(kv.place, b.place), coalesce(kv.ver, b.ver), coalesce(kv.anchor, b.anchor, 0), kv.created, kv.findable::int, kv.exp),
+      CASE WHEN kv.exp IS NOT NULL THEN (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $4 AND l.place = kv.place) END
       FROM unnest($5::text[]) WITH ORDINALITY AS u (k, i) LEFT JOIN ${t.kv} kv ON kv.ns = $4 AND kv.k = u.k
-      LEFT JOIN LATERAL (SELECT rev, seq, ver FROM ${t.tombstone} WHERE kv.k IS NULL AND ns = $4 AND k = u.k LIMIT 1) b ON true`,
+      LEFT JOIN LATERAL (SELECT place, anchor, ver FROM ${t.tombstone} WHERE kv.k IS NULL AND ns = $4 AND k = u.k LIMIT 1) b ON true`,
   values: [...parameters, texts(keys)],
 });
 
@@ -91,7 +91,8 @@ const readRequests = (t: Tables, id: number, keys: readonly string[]): Statement
 
 type RawSlot = [facts: string | null, position: number, numbers: string, lapse: string | null];
 
-interface WantedEntry extends Pick<StoredSlot, "revision" | "seq"> {
+interface WantedEntry {
+  readonly place: number;
   readonly entry: Entry;
 }
 
@@ -104,11 +105,13 @@ class LoadedSource implements BatchSource {
 
   constructor(keys: readonly string[], slots: Answer, requests: Answer | undefined) {
     for (const [facts, position, numbers, lapse] of slots.rows as unknown as RawSlot[]) {
-      if (facts !== null || numbers === "") continue;
+      if (facts !== null) continue;
       const key = keys[position - 1] as string;
-      const [revision, seq, version, createdAtMs, findable, expiresAtMs] = numbers.split(",").map(Number) as [number, number, number, number?, number?, number?];
-      if (createdAtMs === undefined) this.#buried.set(key, { revision, seq, version });
-      else this.#slots.set(key, { revision, seq, version, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
+      const [place, version, nearest, createdAtMs, findable, expiresAtMs] = numbers.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
+      if (version === undefined) continue;
+      const anchor = nearest === 0 ? undefined : nearest;
+      if (createdAtMs === undefined) this.#buried.set(key, { place, version, anchor });
+      else this.#slots.set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
     }
     for (const [key, fingerprint, keptUntilMs, outcome] of (requests?.rows ?? []) as unknown as [string, string, number, string][])
       this.#requests.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
@@ -131,9 +134,9 @@ class LoadedSource implements BatchSource {
     return parseLapse(this.#slots.get(key)?.lapse ?? null);
   }
 
-  readEntry(_key: string, { revision, seq }: StoredSlot): Entry {
+  readEntry(_key: string, { place }: StoredSlot): Entry {
     const entry = {} as Entry;
-    this.wanted.push({ revision, seq, entry });
+    this.wanted.push({ place, entry });
     return entry;
   }
 }
@@ -143,18 +146,18 @@ async function fillEntries(tx: Transaction, t: Tables, id: number, wanted: reado
   const [answer] = await tx.ask([
     {
       name: "entries",
-      text: `SELECT l.seq, ${entryColumns("l")}, l.v FROM ${t.log} l JOIN unnest($2::bigint[], $3::int[]) AS p (rev, seq) ON l.ns = $1 AND l.rev = p.rev AND l.seq = p.seq`,
-      values: [id, bigintArray(wanted, ({ revision }) => revision), intArray(wanted, ({ seq }) => seq)],
+      text: `SELECT ${entryColumns("l")}, l.v FROM ${t.log} l WHERE l.ns = $1 AND l.place = ANY($2::bigint[])`,
+      values: [id, bigintArray(wanted, ({ place }) => place)],
     },
   ]);
-  const entries = new Map(((answer as Answer).rows as unknown as [number, ...RawEntry][]).map(([seq, ...row]) => [`${row[1]}.${seq}`, toEntry(row)]));
-  for (const { revision, seq, entry } of wanted) Object.assign(entry, entries.get(`${revision}.${seq}`));
+  const entries = new Map(((answer as Answer).rows as unknown as RawEntry[]).map((row) => [row[1], toEntry(row)]));
+  for (const { place, entry } of wanted) Object.assign(entry, entries.get(place));
 }
 
 /** The last round trip: everything that the plan changed, and the commit. */
 export async function writePlan(tx: Transaction, t: Tables, space: NamespaceRow, plan: BatchPlan, before: readonly Statement[] = []): Promise<void> {
   const { id } = space;
-  const newest = new Map<WrittenRow, Standing>();
+  const newest = new Map<PlannedRow, Standing>();
   const removed: string[] = [];
   const buried: Grave[] = [];
   const unburied: string[] = [];
@@ -164,11 +167,11 @@ export async function writePlan(tx: Transaction, t: Tables, space: NamespaceRow,
     if (stored?.findable) unfindable.push(key);
     if (present) {
       newest.set(row, index === undefined ? standing.entry : standing.findable);
-      if (index !== undefined) added.push({ key, revision: row.revision, seq: row.seq, index });
+      if (index !== undefined) added.push({ key, place: row.place, index });
       if (grave !== undefined) unburied.push(key);
     } else {
       if (stored !== undefined) removed.push(key);
-      buried.push(row);
+      buried.push(graveOf(row));
       if (grave === undefined) space.tombstones += 1;
     }
   }

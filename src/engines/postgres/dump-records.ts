@@ -1,5 +1,6 @@
 import { pageOf, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
 import type { Committed, DumpPage, DumpQuery, HistoryRecord, IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRequestKey } from "../../store/store.ts";
 import { logColumns, opOf, parseLapse, recordOf } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
@@ -48,8 +49,7 @@ export const toFacts = ({ revision, clockMs, compacted, compactedAtMs, versionFl
 type RawStoredRow = [
   created: number,
   lapse: string | null,
-  rev: number,
-  seq: number,
+  place: number,
   k: string,
   op: number,
   ver: number,
@@ -69,27 +69,27 @@ async function dumpLog(ask: Ask, t: Tables, { id }: NamespaceRow, after: number)
     {
       name: "dump-log",
       // Sizes first, from the rows' heads: a page of large values must not be read as a whole to be cut afterwards.
-      text: `WITH sized AS (SELECT rev, seq, sum(octet_length(v)) OVER (ORDER BY rev, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-          FROM (SELECT rev, seq, v FROM ${t.log} WHERE ns = $1 AND rev > $2 ORDER BY rev, seq LIMIT $3) head)
-        SELECT l.created, l.lapse, ${logColumns("l", true)} FROM sized CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = $1 AND rev = sized.rev AND seq = sized.seq LIMIT 1) l
-        WHERE coalesce(sized.before, 0) <= ${fetchedBytesMax} ORDER BY l.rev, l.seq`,
-      values: [id, after, count],
+      text: `WITH sized AS (SELECT place, sum(octet_length(v)) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+          FROM (SELECT place, v FROM ${t.log} WHERE ns = $1 AND place >= $2 ORDER BY place LIMIT $3) head)
+        SELECT l.created, l.lapse, ${logColumns("l", true)} FROM sized CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = $1 AND place = sized.place LIMIT 1) l
+        WHERE coalesce(sized.before, 0) <= ${fetchedBytesMax} ORDER BY l.place`,
+      values: [id, placeOf(after + 1), count],
     },
-    { name: "dump-end", text: `SELECT max(rev) FROM ${t.log} WHERE ns = $1`, values: [id] },
+    { name: "dump-end", text: `SELECT max(place) FROM ${t.log} WHERE ns = $1`, values: [id] },
   ]);
   const rows = ((answer as Answer).rows as unknown as RawStoredRow[]).map(toStoredRow);
   const last = rows.at(-1)?.revision ?? 0;
-  const isWhole = rows.length === 0 || (last === (end as Answer).rows[0]?.[0] && rows.length < count);
+  const isWhole = rows.length === 0 || (last === revisionAt((end as Answer).rows[0]?.[0] as unknown as number) && rows.length < count);
   // The last revision may be cut in two; the one before it is not.
   const whole = isWhole || rows[0]?.revision === last ? rows : rows.filter((row) => row.revision < last);
   const page = pageOf(whole);
   return { records: page.records, done: page.done && isWhole };
 }
 
-const toStoredRow = ([createdAtMs, lapse, revision, seq, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawStoredRow): StoredLogRow => ({
+const toStoredRow = ([createdAtMs, lapse, place, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawStoredRow): StoredLogRow => ({
   kind: "log",
-  revision,
-  seq,
+  revision: revisionAt(place),
+  seq: seqAt(place),
   key,
   op: opOf(op),
   version,
@@ -106,26 +106,26 @@ const toStoredRow = ([createdAtMs, lapse, revision, seq, key, op, version, exp, 
 const present = <N extends string, T extends string | number | HistoryRecord | IndexedText>(name: N, value: T | null | undefined): { readonly [K in N]?: T } =>
   (value === null || value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: T };
 
-type RawKey = [k: string, rev: number, seq: number, ver: number, present: boolean, area: string | null, length: number | null, terms: string | null];
+type RawKey = [k: string, place: number, ver: number, present: boolean, area: string | null, length: number | null, terms: string | null];
 
 async function dumpKeys(ask: Ask, t: Tables, { id }: NamespaceRow, which: { readonly after?: string } | { readonly only: readonly string[] }): Promise<StoredKey[]> {
   const isOnly = "only" in which;
   const where = isOnly ? "ns = $1 AND k = ANY($2::text[])" : "ns = $1 AND k > $2";
-  const part = (table: string, isPresent: boolean): string => `(SELECT k, rev, seq, ver, ${isPresent} AS present FROM ${table} WHERE ${where} ORDER BY k LIMIT $3)`;
+  const part = (table: string, isPresent: boolean): string => `(SELECT k, place, ver, ${isPresent} AS present FROM ${table} WHERE ${where} ORDER BY k LIMIT $3)`;
   const [answer] = await ask([
     {
       name: `dump-keys-${isOnly ? "only" : "after"}`,
-      text: `SELECT h.k, h.rev, h.seq, h.ver, h.present, (SELECT a.name FROM ${t.area} a WHERE a.ns = $1 AND a.id = d.area), d.length, d.terms
+      text: `SELECT h.k, h.place, h.ver, h.present, (SELECT a.name FROM ${t.area} a WHERE a.ns = $1 AND a.id = d.area), d.length, d.terms
         FROM (SELECT * FROM (${part(t.kv, true)} UNION ALL ${part(t.tombstone, false)}) both_kinds ORDER BY k LIMIT $3) h
         LEFT JOIN LATERAL (SELECT area, length, terms FROM ${t.document} WHERE ns = $1 AND k = h.k LIMIT 1) d ON true ORDER BY h.k`,
       values: [id, isOnly ? texts(which.only) : (which.after ?? ""), limits.dumpRecordsMax + limits.commitRowsMax + 1],
     },
   ]);
-  return ((answer as Answer).rows as unknown as RawKey[]).map(([key, revision, seq, version, isPresent, area, length, terms]) => ({
+  return ((answer as Answer).rows as unknown as RawKey[]).map(([key, place, version, isPresent, area, length, terms]) => ({
     kind: "key",
     key,
-    revision,
-    seq,
+    revision: revisionAt(place),
+    seq: seqAt(place),
     version,
     present: isPresent,
     ...present("index", area === null ? undefined : { area, length: length as number, terms: JSON.parse(terms as string) as IndexedText["terms"] }),

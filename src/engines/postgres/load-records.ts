@@ -1,5 +1,8 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import { requireFilling } from "../../store/engine-rules.ts";
+import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
+import type { PlannedRow } from "../../store/plan-batch.ts";
+import { jumps } from "../../store/plan-batch.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { BatchPlace } from "./commit-batch.ts";
@@ -7,23 +10,33 @@ import type { NamespaceRow } from "./namespace-row.ts";
 import { lockSpace } from "./reclaim.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { bigintArray, booleanArray, intArray, texts } from "./sql-arrays.ts";
+import { bigintArray, booleanArray, texts } from "./sql-arrays.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import type { Grave, Standing, WrittenRow } from "./write-rows.ts";
-import { bury, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
+import type { Grave, Standing } from "./write-rows.ts";
+import { bury, graveOf, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
 
 /** What is there before records are taken over. */
 interface Found {
-  readonly newest: { readonly revision: number; readonly seq: number } | undefined;
+  /** Where the newest row is; 0 when there is none. */
+  readonly newest: number;
   /** Of the rows that are offered again, those that are there. */
-  readonly known: ReadonlySet<string>;
-  readonly entries: ReadonlyMap<string, { readonly revision: number; readonly seq: number; readonly findable: boolean }>;
-  readonly buried: ReadonlySet<string>;
+  readonly known: ReadonlySet<number>;
+  readonly entries: ReadonlyMap<string, Head & { readonly findable: boolean }>;
+  readonly buried: ReadonlyMap<string, Head>;
 }
 
-const placeName = ({ revision, seq }: { readonly revision: number; readonly seq: number }): string => `${revision}.${seq}`;
+/** Where the chain of a key begins. */
+interface Head {
+  readonly place: number;
+  readonly anchor: number | undefined;
+}
+
+/** A row with its place in the chain of its key. */
+type LinkedRow = StoredLogRow & PlannedRow;
+
+const placeName = (place: number): string => `${revisionAt(place)}.${seqAt(place)}`;
 
 /** Takes over records of another store in one transaction: what there was and is under their keys is looked up in one go, all of it written in another. */
 export async function loadRecords(tx: Transaction, place: BatchPlace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined): Promise<void> {
@@ -50,36 +63,40 @@ export async function loadRecords(tx: Transaction, place: BatchPlace, records: r
 function foundStatements(t: Tables, id: number, rows: readonly StoredLogRow[], keys: readonly StoredKey[]): Statement[] {
   const named = texts([...new Set([...rows, ...keys].map(({ key }) => key))]);
   return [
-    { name: "newest", text: `SELECT rev, seq FROM ${t.log} WHERE ns = $1 ORDER BY rev DESC, seq DESC LIMIT 1`, values: [id] },
+    { name: "newest", text: `SELECT place FROM ${t.log} WHERE ns = $1 ORDER BY place DESC LIMIT 1`, values: [id] },
     {
       name: "known",
-      text: `SELECT l.rev, l.seq FROM ${t.log} l JOIN unnest($2::bigint[], $3::int[]) AS o (rev, seq) ON l.ns = $1 AND l.rev = o.rev AND l.seq = o.seq`,
-      values: [id, bigintArray(rows, ({ revision }) => revision), intArray(rows, ({ seq }) => seq)],
+      text: `SELECT place FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`,
+      values: [id, bigintArray(rows, ({ revision, seq }) => placeOf(revision, seq))],
     },
-    { name: "entries-there", text: `SELECT k, rev, seq, findable FROM ${t.kv} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
-    { name: "buried-there", text: `SELECT k FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
+    { name: "entries-there", text: `SELECT k, place, anchor, findable FROM ${t.kv} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
+    { name: "buried-there", text: `SELECT k, place, anchor FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
   ];
 }
 
 function toFound(answers: readonly Answer[]): Found {
-  const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [[number, number][], [number, number][], [string, number, number, boolean][], [string][]];
+  const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [[number][], [number][], [string, number, number | null, boolean][], [string, number, number | null][]];
   return {
-    newest: newest[0] && { revision: newest[0][0], seq: newest[0][1] },
-    known: new Set(known.map(([revision, seq]) => placeName({ revision, seq }))),
-    entries: new Map(entries.map(([key, revision, seq, findable]) => [key, { revision, seq, findable }])),
-    buried: new Set(buried.map(([key]) => key)),
+    newest: newest[0]?.[0] ?? 0,
+    known: new Set(known.map(([place]) => place)),
+    entries: new Map(entries.map(([key, place, anchor, findable]) => [key, { place, anchor: anchor ?? undefined, findable }])),
+    buried: new Map(buried.map(([key, place, anchor]) => [key, { place, anchor: anchor ?? undefined }])),
   };
 }
 
-/** The rows that are new. The same ones again change nothing; older ones that are not there would be out of order. */
-function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known }: Found): StoredLogRow[] {
+/** The rows that are new, each linked to the one before it of its key. The same ones again change nothing; older ones that are not there would be out of order. */
+function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known, entries, buried }: Found): LinkedRow[] {
   let newest = stored;
-  const fresh: StoredLogRow[] = [];
+  const heads = new Map<string, Head>();
+  const fresh: LinkedRow[] = [];
   for (const row of rows) {
-    if (newest === undefined || row.revision > newest.revision || (row.revision === newest.revision && row.seq > newest.seq)) {
-      fresh.push(row);
-      newest = row;
-    } else if (!known.has(placeName(row))) throw new HoldfastError("invalid_input", `records: log row ${placeName(row)} comes after ${placeName(newest)}; rows must be in order`);
+    const place = placeOf(row.revision, row.seq);
+    if (place > newest) {
+      const head = heads.get(row.key) ?? entries.get(row.key) ?? buried.get(row.key);
+      fresh.push({ ...row, place, previous: head?.place, anchor: head?.anchor });
+      heads.set(row.key, { place, anchor: jumps(row) ? place : head?.anchor });
+      newest = place;
+    } else if (!known.has(place)) throw new HoldfastError("invalid_input", `records: log row ${placeName(place)} comes after ${placeName(newest)}; rows must be in order`);
   }
   return fresh;
 }
@@ -87,7 +104,7 @@ function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known }: 
 /** Entries and graves under the keys of one load, as they come out of it. */
 class FillingState {
   readonly #found: Found;
-  readonly #newest = new Map<string, StoredLogRow>();
+  readonly #newest = new Map<string, LinkedRow>();
   readonly #graves = new Map<string, Grave>();
   readonly #texts = new Map<string, AddedText | undefined>();
 
@@ -96,7 +113,7 @@ class FillingState {
   }
 
   /** A live entry follows from its newest row. */
-  takeRow(space: NamespaceRow, row: StoredLogRow): void {
+  takeRow(space: NamespaceRow, row: LinkedRow): void {
     space.revision = Math.max(space.revision, row.revision);
     space.clockMs = Math.max(space.clockMs, row.atMs);
     this.#newest.set(row.key, row);
@@ -107,15 +124,16 @@ class FillingState {
     const entry = row === undefined ? this.#found.entries.get(key) : row.op === "put" ? row : undefined;
     if (!present) {
       // What the log told of the key is never less right than a page that speaks of it.
-      if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key)) this.#graves.set(key, { key, revision, seq, version });
+      if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key)) this.#graves.set(key, { key, place: placeOf(revision, seq), version });
       return;
     }
     // A page may be older than the log that was loaded since: then a later page brings the text.
-    if (entry === undefined || entry.revision !== revision || entry.seq !== seq) return;
-    this.#texts.set(key, index && { key, revision, seq, index });
+    const place = placeOf(revision, seq);
+    if (entry?.place !== place) return;
+    this.#texts.set(key, index && { key, place, index });
   }
 
-  standingOf(row: WrittenRow): Standing {
+  standingOf(row: PlannedRow): Standing {
     if (row.op !== "put" || this.#newest.get(row.key) !== row) return standing.none;
     return this.#texts.get(row.key) === undefined ? standing.entry : standing.findable;
   }
@@ -131,7 +149,7 @@ class FillingState {
         if (buried.has(key)) unburied.push(key);
       } else {
         if (entries.has(key)) removed.push(key);
-        graves.set(key, row);
+        graves.set(key, graveOf(row));
       }
     }
     space.tombstones += [...graves.keys()].filter((key) => !buried.has(key)).length - unburied.length;
@@ -163,14 +181,14 @@ class FillingState {
 
 /** Tables of a namespace's records with their keys, in the order in which they can go. */
 const emptied = (t: Tables): readonly (readonly [table: string, key: string])[] => [
-  [t.posting, "area, term, rev, seq"],
+  [t.posting, "area, term, place"],
   [t.term, "area, term"],
   [t.document, "k"],
   [t.area, "id"],
   [t.request, "key"],
   [t.tombstone, "k"],
   [t.kv, "k"],
-  [t.log, "rev, seq"],
+  [t.log, "place"],
 ];
 const clearedPerSlice = 5_000;
 

@@ -1,4 +1,5 @@
 import type { Json } from "../../kernel/json.ts";
+import { revisionAt, seqAt } from "../../store/place.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
 
 /** `op` as the log keeps it. */
@@ -7,16 +8,16 @@ export const opCode = { put: 0, delete: 1, expire: 2 } as const;
 export const opOf = (code: number): LogRow["op"] => ops[code] as LogRow["op"];
 
 /** An entry as answers carry it: from `kv`, or from the log where the past is read. */
-export const entryColumns = (from: string): string => `${from}.k, ${from}.rev, ${from}.ver, ${from}.exp, ${from}.created, ${from}.at, ${from}.writer, ${from}.agent`;
-export type RawEntry = readonly [k: string, rev: number, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, v?: string | null];
+export const entryColumns = (from: string): string => `${from}.k, ${from}.place, ${from}.ver, ${from}.exp, ${from}.created, ${from}.at, ${from}.writer, ${from}.agent`;
+export type RawEntry = readonly [k: string, place: number, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, v?: string | null];
 
 const parse = (text: string | null | undefined): Json => (text === null || text === undefined ? null : (JSON.parse(text) as Json));
 
-export const toEntry = ([key, revision, version, exp, createdAtMs, updatedAtMs, writer, agent, v]: RawEntry): Entry => ({
+export const toEntry = ([key, place, version, exp, createdAtMs, updatedAtMs, writer, agent, v]: RawEntry): Entry => ({
   key,
   value: parse(v),
   version,
-  revision,
+  revision: revisionAt(place),
   createdAtMs,
   updatedAtMs,
   expiresAtMs: exp ?? undefined,
@@ -26,10 +27,9 @@ export const toEntry = ([key, revision, version, exp, createdAtMs, updatedAtMs, 
 
 /** A row of the log; the value last, and only when it is wanted. */
 export const logColumns = (from: string, values: boolean): string =>
-  `${["rev", "seq", "k", "op", "ver", "exp", "at", "writer", "agent", "kind", "act", "subject"].map((column) => `${from}.${column}`).join(", ")}${values ? `, ${from}.v` : ""}`;
+  `${["place", "k", "op", "ver", "exp", "at", "writer", "agent", "kind", "act", "subject"].map((column) => `${from}.${column}`).join(", ")}${values ? `, ${from}.v` : ""}`;
 export type RawLogRow = readonly [
-  rev: number,
-  seq: number,
+  place: number,
   k: string,
   op: number,
   ver: number,
@@ -43,9 +43,9 @@ export type RawLogRow = readonly [
   v?: string | null,
 ];
 
-export const toLogRow = ([revision, seq, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawLogRow): LogRow => ({
-  revision,
-  seq,
+export const toLogRow = ([place, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawLogRow): LogRow => ({
+  revision: revisionAt(place),
+  seq: seqAt(place),
   key,
   op: opOf(op),
   version,

@@ -1,5 +1,6 @@
 import { letGoThrough, restsFrom } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { placeOf, revisionAt } from "../../store/place.ts";
 import type { BatchSource, StoredSlot } from "../../store/plan-batch.ts";
 import { BatchPlan } from "../../store/plan-batch.ts";
 import type { Compacted, HistoryRecord, RetentionPolicy } from "../../store/store.ts";
@@ -10,7 +11,7 @@ import type { NamespaceRow } from "./namespace-row.ts";
 import { factsOf, leapIfWentBack, lockNamespace, readNamespace, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
+import { bigintArray, textArray } from "./sql-arrays.ts";
 import type { Transaction } from "./transaction.ts";
 import { writeNamespace } from "./write-rows.ts";
 
@@ -30,7 +31,7 @@ export const sweepLook = (t: Tables, parameters: readonly unknown[]): Statement 
   values: parameters,
 });
 
-type ExpiredRow = [k: string, rev: number, seq: number, ver: number, created: number, exp: number, findable: boolean, lapse: string | null];
+type ExpiredRow = [k: string, place: number, anchor: number | null, ver: number, created: number, exp: number, findable: boolean, lapse: string | null];
 
 /** One slice of the sweep, those that lapsed first in front. Old request keys are invisible already, so they may go in slices too. */
 export async function sweepSlice(tx: Transaction, place: BatchPlace, limit: number): Promise<number> {
@@ -46,7 +47,7 @@ export async function sweepSlice(tx: Transaction, place: BatchPlace, limit: numb
   const [answer] = await tx.ask([
     {
       name: "expired",
-      text: `SELECT kv.k, kv.rev, kv.seq, kv.ver, kv.created, kv.exp, kv.findable, (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $1 AND l.rev = kv.rev AND l.seq = kv.seq)
+      text: `SELECT kv.k, kv.place, kv.anchor, kv.ver, kv.created, kv.exp, kv.findable, (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $1 AND l.place = kv.place)
         FROM ${t.kv} kv WHERE kv.ns = $1 AND kv.exp IS NOT NULL AND kv.exp <= $2 ORDER BY kv.exp, kv.k LIMIT $3`,
       values: [id, space.nowMs, Math.min(limit, limits.commitRowsMax)],
     },
@@ -72,8 +73,8 @@ class ExpiredSource implements BatchSource {
   readSlot(key: string): StoredSlot | undefined {
     const row = this.#rows.get(key);
     if (row === undefined) return undefined;
-    const [, revision, seq, version, createdAtMs, expiresAtMs, findable] = row;
-    return { revision, seq, version, createdAtMs, expiresAtMs, findable };
+    const [, place, anchor, version, createdAtMs, expiresAtMs, findable] = row;
+    return { place, anchor: anchor ?? undefined, version, createdAtMs, expiresAtMs, findable };
   }
 
   readLapse(key: string): HistoryRecord | undefined {
@@ -87,12 +88,12 @@ class ExpiredSource implements BatchSource {
   }
 }
 
-type WindowRow = [rev: number, seq: number, at: number, k: string, op: number];
+type WindowRow = [place: number, at: number, k: string, op: number, prev: number | null];
 
 const readWindow = (t: Tables, space: NamespaceRow, limit: number): Statement => ({
   name: "window",
-  text: `SELECT rev, seq, at, k, op FROM ${t.log} WHERE ns = $1 AND rev > $2 AND rev <= $3 ORDER BY rev, seq LIMIT $4`,
-  values: [space.id, space.compacted, space.revision, limit + limits.commitRowsMax],
+  text: `SELECT place, at, k, op, prev FROM ${t.log} WHERE ns = $1 AND place >= $2 AND place < $3 ORDER BY place LIMIT $4`,
+  values: [space.id, placeOf(space.compacted + 1), placeOf(space.revision + 1), limit + limits.commitRowsMax],
 });
 
 /** Whole revisions after the compacted one that the policy lets go, about `limit` rows of them. */
@@ -101,7 +102,8 @@ function windowOf(answer: Answer, space: NamespaceRow, policy: RetentionPolicy, 
   const letGo = letGoThrough(space, policy.revisions);
   let target = space.compacted;
   let size = 0;
-  for (const [revision, , at] of rows) {
+  for (const [place, at] of rows) {
+    const revision = revisionAt(place);
     if (revision > target) {
       if (size >= limit || (at >= space.nowMs - policy.ageMs && revision > letGo)) break;
       target = revision;
@@ -113,8 +115,8 @@ function windowOf(answer: Answer, space: NamespaceRow, policy: RetentionPolicy, 
 
 const oldestTombstones = (t: Tables, space: NamespaceRow, count: number): Statement => ({
   name: "old-tombstones",
-  text: `SELECT k, ver FROM ${t.tombstone} WHERE ns = $1 AND rev <= $2 ORDER BY rev, seq LIMIT $3`,
-  values: [space.id, space.compacted, Math.max(0, count)],
+  text: `SELECT k, ver FROM ${t.tombstone} WHERE ns = $1 AND place < $2 ORDER BY place LIMIT $3`,
+  values: [space.id, placeOf(space.compacted + 1), Math.max(0, count)],
 });
 
 /** Looks without a lock whether a slice would find anything. */
@@ -144,26 +146,20 @@ export async function compactSlice(tx: Transaction, place: BatchPlace, policy: R
 
 /**
  * A row may go when a newer row of its key is also in the past that is let go, or when it only says that the key is gone.
- * Earlier slices left at most one row per key below the window. Moves the compacted revision on.
+ * Earlier slices left at most one row per key below the window, and the chain leads to it. Moves the compacted revision on.
  */
 function forget(t: Tables, space: NamespaceRow, window: readonly WindowRow[]): Statement[] {
   const last = window.at(-1);
   if (last === undefined) return [];
-  const newest = new Map(window.map((row) => [row[3], row]));
-  const gone = window.filter((row) => row[4] !== opCode.put || newest.get(row[3]) !== row);
-  const statements: Statement[] = [
-    {
-      name: "forget-older",
-      text: `DELETE FROM ${t.log} WHERE ns = $1 AND k = ANY($2::text[]) AND rev <= $3`,
-      values: [space.id, texts([...newest.keys()]), space.compacted],
-    },
-    {
-      name: "forget-rows",
-      text: `DELETE FROM ${t.log} l USING unnest($2::bigint[], $3::int[]) AS g (rev, seq) WHERE l.ns = $1 AND l.rev = g.rev AND l.seq = g.seq`,
-      values: [space.id, bigintArray(gone, ([revision]) => revision), intArray(gone, ([, seq]) => seq)],
-    },
-  ];
-  space.compacted = last[0];
-  space.compactedAtMs = last[2];
-  return statements;
+  const kept = placeOf(space.compacted + 1);
+  const newest = new Map(window.map((row) => [row[2], row]));
+  const gone: number[] = [];
+  for (const row of window) {
+    const [place, , key, op, prev] = row;
+    if (prev !== null && prev < kept) gone.push(prev);
+    if (op !== opCode.put || newest.get(key) !== row) gone.push(place);
+  }
+  space.compacted = revisionAt(last[0]);
+  space.compactedAtMs = last[1];
+  return [{ name: "forget", text: `DELETE FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`, values: [space.id, bigintArray(gone, (place) => place)] }];
 }

@@ -26,7 +26,7 @@ export const tablesIn = (schema: string): Tables => ({ ...(Object.fromEntries(na
 /**
  * Step n brings a store from schema n to n + 1. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by revision and position.
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see store/place.ts).
  * `kv` repeats what a listing without values shows, so that one reads no log. Its rows change often: room is left in their pages, and of what changes
  * each time nothing is indexed, so that PostgreSQL can put the new version beside the old one without touching an index.
  * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts).
@@ -40,29 +40,28 @@ export const migrations: readonly ((tables: Tables) => string)[] = [
     version_floor bigint NOT NULL DEFAULT 0, tombstones bigint NOT NULL DEFAULT 0, base bigint NOT NULL DEFAULT 0, gaps text NOT NULL DEFAULT '[]', seal text, served_by text
   ) WITH (fillfactor = 50);
   CREATE TABLE ${t.log} (
-    ns int NOT NULL, rev bigint NOT NULL, seq int NOT NULL, k text COLLATE "C" NOT NULL, op smallint NOT NULL, ver bigint NOT NULL, exp bigint, created bigint NOT NULL, at bigint NOT NULL,
-    writer text NOT NULL, agent text, kind text, act text, subject text, lapse text, v text,
-    PRIMARY KEY (ns, rev, seq)
+    ns int NOT NULL, place bigint NOT NULL, k text COLLATE "C" NOT NULL, op smallint NOT NULL, ver bigint NOT NULL, exp bigint, created bigint NOT NULL, at bigint NOT NULL,
+    prev bigint, jump bigint, writer text NOT NULL, agent text, kind text, act text, subject text, lapse text, v text,
+    PRIMARY KEY (ns, place)
   );
-  CREATE INDEX log_by_key ON ${t.log} (ns, k, rev, seq);
   CREATE TABLE ${t.kv} (
-    ns int NOT NULL, k text COLLATE "C" NOT NULL, rev bigint NOT NULL, seq int NOT NULL, ver bigint NOT NULL, created bigint NOT NULL, exp bigint, findable boolean NOT NULL,
+    ns int NOT NULL, k text COLLATE "C" NOT NULL, place bigint NOT NULL, anchor bigint, ver bigint NOT NULL, created bigint NOT NULL, exp bigint, findable boolean NOT NULL,
     at bigint NOT NULL, writer text NOT NULL, agent text,
     PRIMARY KEY (ns, k)
   ) WITH (fillfactor = 80);
   CREATE INDEX kv_by_expiry ON ${t.kv} (ns, exp, k) WHERE exp IS NOT NULL;
-  CREATE TABLE ${t.tombstone} (ns int NOT NULL, k text COLLATE "C" NOT NULL, rev bigint NOT NULL, seq int NOT NULL, ver bigint NOT NULL, PRIMARY KEY (ns, k));
-  CREATE INDEX tombstone_by_age ON ${t.tombstone} (ns, rev, seq);
+  CREATE TABLE ${t.tombstone} (ns int NOT NULL, k text COLLATE "C" NOT NULL, place bigint NOT NULL, anchor bigint, ver bigint NOT NULL, PRIMARY KEY (ns, k));
+  CREATE INDEX tombstone_by_age ON ${t.tombstone} (ns, place);
   CREATE TABLE ${t.request} (ns int NOT NULL, key text COLLATE "C" NOT NULL, fingerprint text NOT NULL, kept_until bigint NOT NULL, outcome text NOT NULL, PRIMARY KEY (ns, key));
   CREATE INDEX request_by_age ON ${t.request} (ns, kept_until, key);
   CREATE TABLE ${t.area} (ns int NOT NULL, id int NOT NULL, name text COLLATE "C" NOT NULL, documents bigint NOT NULL, length bigint NOT NULL, PRIMARY KEY (ns, id), UNIQUE (ns, name));
   CREATE TABLE ${t.document} (
-    ns int NOT NULL, k text COLLATE "C" NOT NULL, area int NOT NULL, rev bigint NOT NULL, seq int NOT NULL, length bigint NOT NULL, terms text NOT NULL,
+    ns int NOT NULL, k text COLLATE "C" NOT NULL, area int NOT NULL, place bigint NOT NULL, length bigint NOT NULL, terms text NOT NULL,
     PRIMARY KEY (ns, k)
   );
   CREATE TABLE ${t.posting} (
-    ns int NOT NULL, area int NOT NULL, term text COLLATE "C" NOT NULL, rev bigint NOT NULL, seq int NOT NULL, weight bigint NOT NULL, length bigint NOT NULL,
-    PRIMARY KEY (ns, area, term, rev, seq)
+    ns int NOT NULL, area int NOT NULL, term text COLLATE "C" NOT NULL, place bigint NOT NULL, weight bigint NOT NULL, length bigint NOT NULL,
+    PRIMARY KEY (ns, area, term, place)
   );
   CREATE TABLE ${t.term} (ns int NOT NULL, area int NOT NULL, term text COLLATE "C" NOT NULL, documents bigint NOT NULL, PRIMARY KEY (ns, area, term)) WITH (fillfactor = 80);
   `,

@@ -1,6 +1,6 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import type { Place } from "../../store/plan-batch.ts";
+import { revisionAt } from "../../store/place.ts";
 import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
@@ -13,7 +13,8 @@ import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
  * so that "the newest first" is the order of the index and a replaced entry cannot be mistaken for the new one.
  * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
  */
-export interface IndexedDocument extends Place {
+export interface IndexedDocument {
+  readonly place: number;
   readonly key: string;
   readonly areaId: number;
   readonly length: number;
@@ -23,22 +24,22 @@ export interface IndexedDocument extends Place {
 /** What is to leave the index and what areas there are: read before writing, where something findable is touched. */
 export const readDocuments = (t: Tables, id: number, keys: readonly string[]): Statement => ({
   name: "documents",
-  text: `SELECT k, area, rev, seq, length, terms FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`,
+  text: `SELECT k, area, place, length, terms FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`,
   values: [id, texts(keys)],
 });
 export const readAreas = (t: Tables, id: number): Statement => ({ name: "areas", text: `SELECT id, name FROM ${t.area} WHERE ns = $1`, values: [id] });
 
 export const toDocuments = (answer: Answer): IndexedDocument[] =>
-  (answer.rows as unknown as [string, number, number, number, number, string][]).map(([key, areaId, revision, seq, length, terms]) => ({
+  (answer.rows as unknown as [string, number, number, number, string][]).map(([key, areaId, place, length, terms]) => ({
     key,
     areaId,
-    revision,
-    seq,
+    place,
     length,
     terms: JSON.parse(terms) as IndexedText["terms"],
   }));
 
-export interface AddedText extends Place {
+export interface AddedText {
+  readonly place: number;
   readonly key: string;
   readonly index: IndexedText;
 }
@@ -48,7 +49,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
   const areaIds = new Map((areas.rows as unknown as [number, string][]).map(([areaId, name]) => [name, areaId]));
   const names = new Map([...areaIds].map(([name, areaId]) => [areaId, name]));
   let last = Math.max(0, ...areaIds.values());
-  const documents = added.map(({ key, revision, seq, index }): IndexedDocument => {
+  const documents = added.map(({ key, place, index }): IndexedDocument => {
     let areaId = areaIds.get(index.area);
     if (areaId === undefined) {
       last += 1;
@@ -56,7 +57,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
       areaIds.set(index.area, areaId);
       names.set(areaId, index.area);
     }
-    return { key, areaId, revision, seq, length: index.length, terms: index.terms };
+    return { key, areaId, place, length: index.length, terms: index.terms };
   });
   const statements: Statement[] = [];
   if (removed.length > 0) {
@@ -65,14 +66,13 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
       { name: "undocument", text: `DELETE FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, textArray(removed, ({ key }) => key)] },
       {
         name: "unpost",
-        text: `DELETE FROM ${t.posting} p USING unnest($2::int[], $3::text[], $4::bigint[], $5::int[]) AS g (area, term, rev, seq)
-          WHERE p.ns = $1 AND p.area = g.area AND p.term = g.term AND p.rev = g.rev AND p.seq = g.seq`,
+        text: `DELETE FROM ${t.posting} p USING unnest($2::int[], $3::text[], $4::bigint[]) AS g (area, term, place)
+          WHERE p.ns = $1 AND p.area = g.area AND p.term = g.term AND p.place = g.place`,
         values: [
           id,
           intArray(postings, ({ areaId }) => areaId),
           textArray(postings, ({ term }) => term),
-          bigintArray(postings, ({ revision }) => revision),
-          intArray(postings, ({ seq }) => seq),
+          bigintArray(postings, ({ place }) => place),
         ],
       },
     );
@@ -82,26 +82,24 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
     statements.push(
       {
         name: "document",
-        text: `INSERT INTO ${t.document} (ns, k, area, rev, seq, length, terms) SELECT $1, * FROM unnest($2::text[], $3::int[], $4::bigint[], $5::int[], $6::bigint[], $7::text[])`,
+        text: `INSERT INTO ${t.document} (ns, k, area, place, length, terms) SELECT $1, * FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::text[])`,
         values: [
           id,
           textArray(documents, ({ key }) => key),
           intArray(documents, ({ areaId }) => areaId),
-          bigintArray(documents, ({ revision }) => revision),
-          intArray(documents, ({ seq }) => seq),
+          bigintArray(documents, ({ place }) => place),
           bigintArray(documents, ({ length }) => length),
           textArray(documents, ({ terms }) => JSON.stringify(terms)),
         ],
       },
       {
         name: "post",
-        text: `INSERT INTO ${t.posting} (ns, area, term, rev, seq, weight, length) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[])`,
+        text: `INSERT INTO ${t.posting} (ns, area, term, place, weight, length) SELECT $1, * FROM unnest($2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])`,
         values: [
           id,
           intArray(postings, ({ areaId }) => areaId),
           textArray(postings, ({ term }) => term),
-          bigintArray(postings, ({ revision }) => revision),
-          intArray(postings, ({ seq }) => seq),
+          bigintArray(postings, ({ place }) => place),
           bigintArray(postings, ({ weight }) => weight),
           bigintArray(postings, ({ length }) => length),
         ],
@@ -197,11 +195,12 @@ export async function searchText(
   };
 }
 
-interface Candidate extends Place {
+interface Candidate {
+  readonly place: number;
   readonly length: number;
   readonly weights: number[];
 }
-type Posting = [term: number, rev: number, seq: number, weight: number, length: number];
+type Posting = [term: number, place: number, weight: number, length: number];
 
 async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: readonly number[], terms: readonly string[], frequencies: readonly number[]): Promise<SearchHit[]> {
   const essential = essentialTerms(frequencies);
@@ -209,19 +208,18 @@ async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: reado
   const [newest] = await ask([
     {
       name: "newest",
-      text: `SELECT q.i::int, p.rev, p.seq, p.weight, p.length FROM unnest($2::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($3::int[]) AS a (id)
-        CROSS JOIN LATERAL (SELECT rev, seq, weight, length FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term ORDER BY rev DESC, seq DESC LIMIT ${limits.searchCandidatesMax}) p`,
+      text: `SELECT q.i::int, p.place, p.weight, p.length FROM unnest($2::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($3::int[]) AS a (id)
+        CROSS JOIN LATERAL (SELECT place, weight, length FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}) p`,
       values: [space.id, textArray(essential, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
-  const candidates = new Map<string, Candidate>();
+  const candidates = new Map<number, Candidate>();
   const postings = (newest as Answer).rows as unknown as Posting[];
   for (const [position, i] of essential.entries()) {
     const own = postings.filter(([term]) => term === position + 1);
-    if (areaIds.length > 1) own.sort((a, b) => b[1] - a[1] || b[2] - a[2]);
-    for (const [, revision, seq, weight, length] of own.slice(0, limits.searchCandidatesMax)) {
-      const place = `${revision}.${seq}`;
-      const candidate = candidates.get(place) ?? { revision, seq, length, weights: terms.map(() => 0) };
+    if (areaIds.length > 1) own.sort((a, b) => b[1] - a[1]);
+    for (const [, place, weight, length] of own.slice(0, limits.searchCandidatesMax)) {
+      const candidate = candidates.get(place) ?? { place, length, weights: terms.map(() => 0) };
       candidate.weights[i] = weight;
       candidates.set(place, candidate);
     }
@@ -229,27 +227,27 @@ async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: reado
   const found = [...candidates.values()];
   // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
   const probed = terms.map((_, i) => i).filter((i) => (frequencies[i] as number) > 0 && (!essential.includes(i) || (frequencies[i] as number) > limits.searchCandidatesMax));
-  const places = [bigintArray(found, ({ revision }) => revision), intArray(found, ({ seq }) => seq)];
+  const places = bigintArray(found, ({ place }) => place);
   const [live, weights] = await ask([
     {
       name: "live",
-      text: `SELECT c.i::int, kv.k FROM unnest($2::bigint[], $3::int[]) WITH ORDINALITY AS c (rev, seq, i)
-        CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND rev = c.rev AND seq = c.seq LIMIT 1) l
-        CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND rev = c.rev AND seq = c.seq AND (exp IS NULL OR exp > $4) LIMIT 1) kv`,
-      values: [space.id, ...places, space.nowMs],
+      text: `SELECT c.i::int, kv.k FROM unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
+        CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND place = c.place LIMIT 1) l
+        CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND place = c.place AND (exp IS NULL OR exp > $3) LIMIT 1) kv`,
+      values: [space.id, places, space.nowMs],
     },
     {
       name: "weights",
-      text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($4::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($5::int[]) AS a (id)
-        CROSS JOIN unnest($2::bigint[], $3::int[]) WITH ORDINALITY AS c (rev, seq, i)
-        CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND rev = c.rev AND seq = c.seq LIMIT 1) p`,
-      values: [space.id, ...places, textArray(probed, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
+      text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($3::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($4::int[]) AS a (id)
+        CROSS JOIN unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
+        CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND place = c.place LIMIT 1) p`,
+      values: [space.id, places, textArray(probed, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
   for (const [position, term, weight] of (weights as Answer).rows as unknown as [number, number, number][])
     (found[position - 1] as Candidate).weights[probed[term - 1] as number] = weight;
   return ((live as Answer).rows as unknown as [number, string][]).map(([position, key]) => {
-    const { revision, length, weights } = found[position - 1] as Candidate;
-    return { key, revision, length, weights };
+    const { place, length, weights } = found[position - 1] as Candidate;
+    return { key, revision: revisionAt(place), length, weights };
   });
 }

@@ -8,7 +8,7 @@ import type { Range } from "../../store/store.ts";
 export const metaKey = (prefix: string, namespace: string): string => `${prefix}{${namespace}}:m`;
 /** All that a namespace has but the keys of its search terms. In a cluster every script names them: a slot on its way to another node is then refused as a whole (TRYAGAIN), never used in part. */
 export const allKeys = (prefix: string, namespace: string): string[] =>
-  ["m", "e", "k", "x", "l", "g", "ga", "gk", "q", "qa", "d", "dt", "a"].map((part) => `${prefix}{${namespace}}:${part}`);
+  ["m", "e", "k", "x", "l", "g", "ga", "gk", "q", "qa", "d", "dt", "a", "o", "oo"].map((part) => `${prefix}{${namespace}}:${part}`);
 export const logKey = (prefix: string, namespace: string): string => `${prefix}{${namespace}}:l`;
 export const namespacesKey = (prefix: string): string => `${prefix}namespaces`;
 /** Says whose these keys are, and in which form. */

@@ -17,10 +17,28 @@ local META, ENTRIES, ORDER, EXPIRY, LOG = KEYS[1], P..'e', P..'k', P..'x', P..'l
 local GONE, GONE_AGE, GONE_ORDER = P..'g', P..'ga', P..'gk'
 local REQUESTS, REQUEST_AGE = P..'q', P..'qa'
 local DOCS, DOC_TERMS, AREAS = P..'d', P..'dt', P..'a'
+local OLD, OLD_ORDER = P..'o', P..'oo'
+local compacted = 0
 local call, match, tonumber = redis.call, string.match, tonumber
 local function num(n) return string.format('%.0f', n) end
 local function rev_of(id) return tonumber(match(id, '^%d+')) end
 local function score_of(id) local r, s = match(id, '^(%d+)-(%d+)$') return num(r * 256 + s) end
+-- A row that compaction set aside, because a live entry still needs it: all its fields and the value in one text.
+local ASIDE = '^('..string.rep('[^%z]*%z', 11)..'[^%z]*)%z(.*)$'
+local function aside_row(id, text)
+  local header, value = match(text, ASIDE)
+  return {id, {'h', header, 'v', value}}
+end
+local function row_of(id)
+  if rev_of(id) <= compacted then
+    local text = call('HGET', OLD, id)
+    if text then return aside_row(id, text) end
+  end
+  local row = call('XRANGE', LOG, id, id)[1]
+  if row then return row end
+  local text = call('HGET', OLD, id)
+  return text and aside_row(id, text) or nil
+end
 local function damaged(what) return {err = 'HOLDFAST damaged '..what} end
 local function hmget(key, fields)
   local n = #fields
@@ -38,7 +56,8 @@ end
 /** ARGV[1]: the time, where a test brings its own; ARGV[2]: what this process has shown already. */
 const meta = String.raw`
 local m = call('HMGET', META, 'revision', 'clock', 'compacted', 'compacted_at', 'version_floor', 'base', 'gaps', 'seal', 'served_by', 'home')
-local revision, clock, compacted, base = tonumber(m[1] or 0), tonumber(m[2] or 0), tonumber(m[3] or 0), tonumber(m[6] or 0)
+local revision, clock, base = tonumber(m[1] or 0), tonumber(m[2] or 0), tonumber(m[6] or 0)
+compacted = tonumber(m[3] or 0)
 local compacted_at, version_floor = tonumber(m[4] or 0), tonumber(m[5] or 0)
 local time = call('TIME')
 local real_now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -152,7 +171,7 @@ local function finish(slot, op, who, texts)
   slot.exp = nil
 end
 local function expire(slot)
-  local row = call('XRANGE', LOG, slot.id, slot.id)[1]
+  local row = row_of(slot.id)
   local lapse = row and match(row[2][2], '^.*%z(.*)$') or ''
   finish(slot, 'x', '${systemWriter}\0', lapse..'\0')
 end
@@ -259,7 +278,7 @@ local function heads(live, gone)
 end
 local steps, bytes = 0, 0
 local function row_at(id)
-  local row = call('XRANGE', LOG, id, id)[1]
+  local row = row_of(id)
   steps = steps + 1
   if row then bytes = bytes + #row[2][4] end
   return row
@@ -273,6 +292,35 @@ local function newest_below(id, bound)
     if jump ~= '' and rev_of(jump) >= bound then id = jump else id = prev end
   end
   return id
+end
+`;
+
+/** Rows of a range of revisions, in order and in pieces, each with whether it is the last: what compaction set aside lies below what is in the stream. */
+const scan = `
+local function scan(low, high, reverse)
+  local from, to, min, max = num(low)..'-0', num(high), num(low * 256), num(high * 256 + 255)
+  local has_aside = low <= compacted
+  local stage = has_aside and not reverse and 'aside' or 'stream'
+  return function(count)
+    local rows, last_id = {}, nil
+    if stage == 'aside' then
+      local ids = reverse and call('ZRANGE', OLD_ORDER, max, min, 'BYSCORE', 'REV', 'LIMIT', 0, count) or call('ZRANGE', OLD_ORDER, min, max, 'BYSCORE', 'LIMIT', 0, count)
+      for i, text in ipairs(hmget(OLD, ids)) do
+        if not text then error(damaged('a row of the log')) end
+        rows[i] = aside_row(ids[i], text)
+      end
+      last_id = ids[#ids]
+    else
+      rows = reverse and call('XREVRANGE', LOG, to, from, 'COUNT', count) or call('XRANGE', LOG, from, to, 'COUNT', count)
+      last_id = rows[1] and rows[#rows][1]
+    end
+    if #rows < count then
+      if stage == 'stream' then stage = has_aside and reverse and 'aside' or 'end' else stage = reverse and 'end' or 'stream' end
+    elseif stage == 'aside' then
+      if reverse then max = '('..score_of(last_id) else min = '('..score_of(last_id) end
+    elseif reverse then to = '('..last_id else from = '('..last_id end
+    return rows, stage == 'end'
+  end
 end
 `;
 
@@ -313,7 +361,7 @@ end
 /** The highest revision a namespace can have: with it every number in the scripts but the scores stays below 1e14. */
 export const revisionMax = 2 ** 40 - 2;
 
-const parts = { meta, epoch, documents, slots, windows, filters } as const;
+const parts = { meta, epoch, documents, slots, windows, scan, filters } as const;
 
 export interface Script {
   readonly text: string;

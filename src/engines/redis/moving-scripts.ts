@@ -21,14 +21,14 @@ end
 /** ARGV: 3 after, 4 '1' = with the keys that the rows touch. Answers: facts, done, rows (id, header, value), keys. Whole revisions. */
 export const dumpLogScript = luaScript(
   ["no-writes"],
-  ["meta"],
+  ["meta", "scan"],
   `
 local bytes = 0
 ${storedKey}
 local rows, keys, touched, order, previous = {}, {}, {}, {}, nil
-local from = num(tonumber(ARGV[3]) + 1)..'-0'
+local more = scan(tonumber(ARGV[3]) + 1, revision, false)
 while true do
-  local found = call('XRANGE', LOG, from, '+', 'COUNT', 50)
+  local found, is_last = more(50)
   for i = 1, #found do
     local id, header, value = found[i][1], found[i][2][2], found[i][2][4]
     local rev = rev_of(id)
@@ -45,8 +45,7 @@ while true do
       end
     end
   end
-  if #found < 50 then return {facts, '1', rows, keys} end
-  from = '('..found[#found][1]
+  if is_last then return {facts, '1', rows, keys} end
 end
 `,
 );
@@ -109,7 +108,7 @@ for i = 1, key_count do keys[i] = ARGV[6 + i] end
 load_slots(keys)
 local at = 7 + key_count
 local newest = call('XREVRANGE', LOG, '+', '-', 'COUNT', 1)[1]
-local newest_id = newest and newest[1] or '0-0'
+local newest_id = newest and newest[1] or call('ZRANGE', OLD_ORDER, -1, -1)[1] or '0-0'
 local newest_score = tonumber(score_of(newest_id))
 local count = tonumber(ARGV[at])
 at = at + 1
@@ -124,7 +123,7 @@ for i = 1, count do
     if op ~= 'p' then slot.exp = nil end
     newest_score, newest_id = score, id
     revision, clock = math.max(revision, rev_of(id)), math.max(clock, tonumber(ARGV[at + 6]))
-  elseif #call('XRANGE', LOG, id, id) == 0 then return {'order', id, newest_id} end
+  elseif not row_of(id) then return {'order', id, newest_id} end
   at = at + 10
 end
 count = tonumber(ARGV[at])
@@ -181,7 +180,7 @@ for _, area in ipairs(call('HKEYS', AREAS)) do
   end
   if budget == 0 then return {'more'} end
 end
-call('UNLINK', ENTRIES, ORDER, EXPIRY, LOG, GONE, GONE_AGE, GONE_ORDER, REQUESTS, REQUEST_AGE, DOCS, DOC_TERMS, AREAS)
+call('UNLINK', ENTRIES, ORDER, EXPIRY, LOG, GONE, GONE_AGE, GONE_ORDER, REQUESTS, REQUEST_AGE, DOCS, DOC_TERMS, AREAS, OLD, OLD_ORDER)
 call('DEL', META)
 return {'ok'}
 `,

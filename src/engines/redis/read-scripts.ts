@@ -18,7 +18,7 @@ local function take(key, header)
   local value = ''
   if wanted then
     if bytes > ${replyBytesMax} then value = false else
-      local row = call('XRANGE', LOG, id, id)[1]
+      local row = row_of(id)
       if not row then error(damaged('an entry without its value')) end
       value = row[2][4]
       bytes = bytes + #value
@@ -65,7 +65,7 @@ export const valuesScript = luaScript(
   `
 local out, bytes = {}, 0
 for i = 1, #ARGV do
-  local row = call('XRANGE', LOG, ARGV[i], ARGV[i])[1]
+  local row = row_of(ARGV[i])
   if not row then return out end
   out[i] = row[2][4]
   bytes = bytes + #out[i]
@@ -148,7 +148,7 @@ return {facts, text}
 export const standingScript = luaScript(
   ["no-writes"],
   ["meta"],
-  `return {facts, num(call('XLEN', LOG)), num(call('ZCARD', ORDER)), num(call('HLEN', GONE)), num(call('HLEN', REQUESTS)), num(real_now)}`,
+  "return {facts, num(call('XLEN', LOG) + call('HLEN', OLD)), num(call('ZCARD', ORDER)), num(call('HLEN', GONE)), num(call('HLEN', REQUESTS)), num(real_now)}",
 );
 
 /**
@@ -158,7 +158,7 @@ export const standingScript = luaScript(
  */
 export const logScript = luaScript(
   ["no-writes"],
-  ["meta", "filters", "windows"],
+  ["meta", "filters", "windows", "scan"],
   `
 local limit, reverse, wanted, after = tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1', tonumber(ARGV[6])
 local last = math.min(revision, ARGV[7] ~= '' and tonumber(ARGV[7]) - 1 or revision)
@@ -244,9 +244,9 @@ if narrow then
     return out
   end
 end
-local low, high = num(after + 1)..'-0', num(last)
+local more = scan(after + 1, last, reverse)
 while true do
-  local rows = reverse and call('XREVRANGE', LOG, high, low, 'COUNT', 100) or call('XRANGE', LOG, low, high, 'COUNT', 100)
+  local rows, is_last = more(100)
   for i = 1, #rows do
     local id, header = rows[i][1], rows[i][2][2]
     if is_enough(rev_of(id)) then return out end
@@ -254,8 +254,7 @@ while true do
     local key, who, agent, record = match(header, tail)
     if in_ranges(key, ranges) and is_recorded(who, agent, record) and take(id, rows[i]) then return out end
   end
-  if #rows < 100 then return out end
-  if reverse then high = '('..rows[#rows][1] else low = '('..rows[#rows][1] end
+  if is_last then return out end
 end
 `,
 );

@@ -159,7 +159,7 @@ function render(
   return `${table(["namespace", "revision", "records", "compared"], rows, style)}\n${last}`;
 }
 
-async function showPlan(host: CliHost, { from, to }: Ends, namespaces: readonly string[], report: Job["report"], json: boolean): Promise<number> {
+async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: readonly string[], report: Job["report"], json: boolean): Promise<number> {
   const { requireUnused, progressIn } = await import("../../transfer/stores/filling.ts");
   const plan: { namespace: string; revision: number; entries: number | null; says: string; ready: boolean }[] = [];
   for (const namespace of namespaces) {
@@ -175,7 +175,7 @@ async function showPlan(host: CliHost, { from, to }: Ends, namespaces: readonly 
       if (facts.seal?.state === "filling") return { says: "still being filled itself", ready: false };
       if (there === undefined) return { says: "ready", ready: true };
       const progress = progressIn(there);
-      if (progress !== undefined) return { says: `goes on: begun by the ${progress.by}`, ready: true };
+      if (progress?.by === jobName(namespace, fromUrl)) return { says: "goes on where it was broken off", ready: true };
       try {
         requireUnused(namespace, there);
         return { says: "ready", ready: true };
