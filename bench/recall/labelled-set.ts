@@ -23,6 +23,8 @@ export interface LabelledSet {
 }
 
 const englishKinds: Readonly<Record<string, string>> = { x: "exact", i: "inflected", f: "identifier", r: "rephrased", t: "mistyped", p: "paraphrase" };
+/** Paraphrases written after the table of synonyms was closed, and those written before the semantic table was made. */
+const ages: Readonly<Record<string, string>> = { "english-fresh.txt": "fresh ", "english-unseen.txt": "unseen " };
 const languageNames: Readonly<Record<string, string>> = {
   de: "German",
   es: "Spanish",
@@ -40,11 +42,11 @@ export function readLabelledSet(folder: string): LabelledSet {
   const questions: Question[] = [];
   const ask = (text: string, kind: string, note?: string): void => {
     const id = `q-${createHash("sha256").update(text).digest("hex").slice(0, 8)}`;
-    // Fresh paraphrases are all for scoring: to tune on them would spend what they are for.
-    const half = kind !== "fresh paraphrase" && Number.parseInt(id.slice(-1), 16) % 2 === 0 ? "tune" : "test";
+    // Fresh and unseen questions are all for scoring: to tune on them would spend what they are for.
+    const half = !/^(?:fresh|unseen) /.test(kind) && Number.parseInt(id.slice(-1), 16) % 2 === 0 ? "tune" : "test";
     questions.push({ id, text, kind, note, half });
   };
-  for (const file of ["english.txt", "english-fresh.txt", "languages.txt"]) {
+  for (const file of ["english.txt", "english-fresh.txt", "english-unseen.txt", "languages.txt"]) {
     let language = "";
     for (const [number, line] of setLines(folder, file)) {
       const text = line.slice(2);
@@ -53,11 +55,12 @@ export function readLabelledSet(folder: string): LabelledSet {
       else if (sign === "N") notes.push({ id: `note-${String(notes.length + 1).padStart(4, "0")}`, text });
       else {
         const kind = sign === "q" ? language : requireName(englishKinds, sign, file, number);
-        ask(text, file === "english-fresh.txt" && kind === "paraphrase" ? "fresh paraphrase" : kind, notes.at(-1)?.id);
+        ask(text, kind === "paraphrase" ? `${ages[file] ?? ""}${kind}` : kind, notes.at(-1)?.id);
       }
     }
   }
   for (const [, line] of setLines(folder, "unrelated.txt")) ask(line, "unrelated");
+  for (const [, line] of setLines(folder, "unrelated-unseen.txt")) ask(line, "unseen unrelated");
   const written = notes.length;
   for (const text of nearMisses(folder)) notes.push({ id: `near-${String(notes.length - written + 1).padStart(4, "0")}`, text });
   return { notes, questions };

@@ -10,7 +10,7 @@ export function renderRecall({ half, notes, shipped, ablations, growth, indexPer
   const parts = [
     `${notes.toLocaleString("en-US")} notes; ${answerable} questions with an answer and ${shipped.unrelated} without one (the ${half} half).\n`,
     table(["kind of question", "questions", "hit@1", "hit@3", "MRR"], [...shipped.kinds, shipped.all].map(kindRow)),
-    `Unrelated questions answered with anything: ${shipped.falseRecalls} of ${shipped.unrelated}. p95 of a question: ${shipped.p95Ms.toFixed(1)} ms. Indexing: ${Math.round(indexPerSecond).toLocaleString("en-US")} notes a second.\n`,
+    `Questions answered with anything although nothing answers them: ${shipped.silence.map(({ kind, questions, answered }) => `${kind} ${answered} of ${questions}`).join(", ")}. p95 of a question: ${shipped.p95Ms.toFixed(1)} ms. Indexing: ${Math.round(indexPerSecond).toLocaleString("en-US")} notes a second.\n`,
     table(
       ["", "hit@1", "hit@3", "paraphrases hit@3", "other languages hit@3", "false recalls"],
       [{ name: "as shipped", scores: shipped }, ...ablations].map(({ name, scores }) => [

@@ -17,6 +17,8 @@ export interface Scores {
   readonly unrelated: number;
   /** Unrelated questions for which anything came back. */
   readonly falseRecalls: number;
+  /** The same for each kind of unrelated question. */
+  readonly silence: readonly { readonly kind: string; readonly questions: number; readonly answered: number }[];
   readonly p95Ms: number;
 }
 
@@ -26,22 +28,28 @@ export const answersCounted = 3;
 export async function score(questions: readonly Question[], ask: (question: string) => Promise<readonly Pick<Ranked, "key">[]>): Promise<Scores> {
   const ranks = new Map<string, (number | undefined)[]>();
   const timesMs: number[] = [];
-  let unrelated = 0;
-  let falseRecalls = 0;
+  const answered = new Map<string, boolean[]>();
   for (const { text, kind, note } of questions) {
     const startedMs = performance.now();
     const hits = await ask(text);
     timesMs.push(performance.now() - startedMs);
     if (note === undefined) {
-      unrelated += 1;
-      if (hits.length > 0) falseRecalls += 1;
+      answered.set(kind, [...(answered.get(kind) ?? []), hits.length > 0]);
     } else {
       const at = hits.slice(0, answersCounted).findIndex(({ key }) => key === `note/${note}`);
       ranks.set(kind, [...(ranks.get(kind) ?? []), at === -1 ? undefined : at + 1]);
     }
   }
   const kinds = Array.from(ranks, ([kind, found]) => kindScore(kind, found));
-  return { kinds, all: kindScore("all", [...ranks.values()].flat()), unrelated, falseRecalls, p95Ms: quantile(timesMs, 0.95) };
+  const silence = Array.from(answered, ([kind, some]) => ({ kind, questions: some.length, answered: some.filter(Boolean).length }));
+  return {
+    kinds,
+    all: kindScore("all", [...ranks.values()].flat()),
+    unrelated: silence.reduce((sum, { questions: count }) => sum + count, 0),
+    falseRecalls: silence.reduce((sum, { answered: count }) => sum + count, 0),
+    silence,
+    p95Ms: quantile(timesMs, 0.95),
+  };
 }
 
 function kindScore(kind: string, ranks: readonly (number | undefined)[]): KindScore {

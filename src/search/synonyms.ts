@@ -369,6 +369,262 @@ whitespace space tab indentation
 typo mistype
 keystroke typing key
 typing keystroke
+repository repo codebase
+squash rebase
+pull-request pr merge-request
+contributor author committer
+maintainer owner
+hotfix patch
+regression breakage
+workaround bypass
+root-cause culprit
+refactor restructure cleanup
+rename renaming
+deprecate sunset retire
+license licence
+monorepo workspace
+artifact artefact binary
+executable binary
+changelog release-notes
+semver versioning
+bump upgrade
+lockfile pinned
+formatter prettier biome
+autocomplete completion
+debugger breakpoint debug
+profiler profiling
+stacktrace backtrace traceback
+assertion assert expect
+fixture testdata
+coverage covered
+e2e end-to-end playwright cypress
+unit-test spec
+load-test stress
+fuzz fuzzing
+nondeterministic flaky
+terraform infrastructure iac provisioning
+provision allocate
+helm chart
+namespace scope
+sidecar agent
+daemon background service
+supervisor systemd
+cronjob cron
+autoscaler autoscale scaling
+load-balancer balancer
+ingress router
+certificate tls ssl https
+oauth sso saml openid
+jwt token
+mfa 2fa two-factor otp totp one-time
+captcha bot
+rbac role
+acl permission
+revoke revocation invalidate
+rotate rotation renew
+sandbox isolated isolation
+vulnerability cve exploit
+sanitize escape
+injection injected
+leak leakage
+audit auditing compliance
+pseudonymize anonymize
+consent opt-in
+unsubscribe opt-out
+subscriber subscription
+plan tier
+seat licence
+discount coupon voucher promotion
+checkout purchase
+chargeback dispute
+ledger bookkeeping
+quote offer
+revenue turnover income
+budget spending
+expense spending
+deposit prepayment
+supplier manufacturer
+merchandise product item article
+parcel package shipment
+courier carrier
+return refund
+queue broker kafka rabbitmq
+topic stream
+producer publisher
+consumer subscriber
+dead-letter poison
+idempotency idempotent deduplicate
+replication replicate
+failover switchover
+quorum consensus majority
+snapshot dump
+truncate trim
+nullable null
+foreign-key reference
+constraint invariant
+view materialized
+full-text search
+autovacuum vacuum
+orm hibernate sqlalchemy prisma
+pool pooling
+prefetch preload
+lazy deferred
+eager upfront
+debounce throttle
+evict eviction
+invalidate purge
+warmup warm
+cdn edge
+compress gzip zip compression
+minify bundle
+bundler webpack vite esbuild
+transpile compile
+polyfill fallback
+fallback backup
+degrade degradation
+circuit-breaker breaker
+backoff exponential
+jitter random
+heartbeat keepalive ping
+handshake negotiate
+socket port
+packet datagram
+bandwidth throughput
+latency responsiveness
+bottleneck hotspot
+saturate overload
+overload overwhelmed
+race concurrency
+semaphore mutex
+starve starvation
+leader elected election
+clock-skew drift
+timestamp date
+utc gmt
+midnight night
+quarter quarterly
+annual yearly year
+fortnight biweekly
+weekday workday
+holiday vacation leave
+maintenance window
+deadline due
+milestone deadline
+roadmap plan
+backlog tickets
+ticket issue jira
+estimate estimation
+standup meeting
+retrospective postmortem
+postmortem incident
+escalate escalation
+hire hiring recruit interview
+mentor buddy
+handover handoff
+stakeholder sponsor
+persona audience
+survey questionnaire
+feedback complaint
+complain complaint
+analytics metrics tracking
+telemetry metrics
+funnel conversion
+cohort segment
+ab-test experiment variant
+feature capability
+prototype spike poc
+wireframe mockup
+palette colour shade
+spacing margin padding
+animation transition
+spinner loader loading
+placeholder skeleton
+tooltip popover
+toast snackbar
+banner notice
+sidebar navigation
+breadcrumb navigation
+checkbox tick
+dropdown select
+shortcut hotkey keybinding
+drag drop
+scroll scrolling
+viewport screen
+responsive adaptive
+screenreader accessibility a11y
+locale region
+plural pluralization
+decimal fraction
+rounding truncation
+pdf document
+markdown md
+yaml yml
+json payload
+payload body
+multipart upload
+thumbnail preview
+crop resize
+video clip movie
+audio sound
+microphone voice
+camera photo
+barcode scanner
+gps location coordinates
+geocode coordinates
+battery power
+offline disconnected
+sync synchronize synchronization
+conflict collision
+merge reconcile
+trash bin deleted
+archive archived cold
+undelete restore
+wizard assistant
+onboarding welcome
+tutorial walkthrough
+faq help
+glossary terminology
+naming name
+prefix beginning
+suffix ending
+whitespace blank
+encoding charset utf-8
+emoji smiley
+regex pattern
+glob wildcard
+recursion recursive
+pointer reference
+garbage gc
+leak growth
+segfault crash
+exit-code status
+stdout output
+stdin input
+environment env
+variable var
+constant literal
+enum enumeration
+interface contract
+inherit extend
+override overwrite
+singleton global
+factory builder
+middleware interceptor
+hook callback
+observer listener
+serialize marshal serialization
+deserialize unmarshal parse
+decode decoding
+encode encoding
+base64 encoded
+gpu cuda
+train training
+inference prediction predict
+embedding vector
+dataset corpus
+label annotation
+accuracy precision
+hallucinate invent
 `;
 
 let table: ReadonlyMap<string, readonly string[]> | undefined;

@@ -11,9 +11,11 @@ test("the labelled set is as large as it says: notes, questions of each kind, un
   const kinds = new Map<string, number>();
   for (const { kind } of set.questions) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   expect(kinds.get("unrelated")).toBeGreaterThanOrEqual(100);
+  for (const kind of ["unseen paraphrase", "unseen unrelated"]) expect(kinds.get(kind)).toBeGreaterThanOrEqual(60);
   for (const kind of ["exact", "inflected", "identifier", "paraphrase", "fresh paraphrase", "rephrased", "mistyped"]) expect(kinds.get(kind)).toBeGreaterThanOrEqual(30);
   for (const language of ["German", "Spanish", "French", "Russian", "Chinese", "Japanese", "Thai", "Arabic"]) expect(kinds.get(language)).toBeGreaterThanOrEqual(8);
   expect(set.questions.length).toBeGreaterThanOrEqual(400);
+  expect(set.questions.filter(({ kind, half }) => /^(?:fresh|unseen) /.test(kind) && half === "tune")).toEqual([]);
   for (const half of ["tune", "test"]) expect(set.questions.filter((question) => question.half === half).length).toBeGreaterThan(200);
 });
 
@@ -22,7 +24,7 @@ test("every label names a note, no note and no question stands twice, and the se
   expect(ids.size).toBe(set.notes.length);
   expect(new Set(set.notes.map(({ text }) => text)).size).toBe(set.notes.length);
   expect(new Set(set.questions.map(({ id }) => id)).size).toBe(set.questions.length);
-  expect(set.questions.filter(({ note, kind }) => (kind === "unrelated") !== (note === undefined) || (note !== undefined && !ids.has(note)))).toEqual([]);
+  expect(set.questions.filter(({ note, kind }) => kind.endsWith("unrelated") !== (note === undefined) || (note !== undefined && !ids.has(note)))).toEqual([]);
   expect(readLabelledSet(join("bench", "recall", "set"))).toEqual(set);
   expect(set.notes.filter(({ text }) => /[{}]/.test(text))).toEqual([]);
 });
@@ -34,11 +36,16 @@ test("scores count what came back at which place, and what came back for a quest
     [
       ...["first", "third", "fourth", "none"].map((text) => ({ id: text, text, kind: "exact", note: "a", half }) as const),
       ...["noise", "quiet"].map((text) => ({ id: text, text, kind: "unrelated", half }) as const),
+      { id: "calm", text: "calm", kind: "unseen unrelated", half },
     ],
     async (question) => (answers[question] ?? []).map((id) => ({ key: `note/${id}` })),
   );
   expect(scores.all).toMatchObject({ questions: 4, hit1: 1 / 4, hit3: 2 / 4, meanReciprocalRank: (1 + 1 / 3) / 4 });
-  expect([scores.falseRecalls, scores.unrelated]).toEqual([1, 2]);
+  expect([scores.falseRecalls, scores.unrelated]).toEqual([1, 3]);
+  expect(scores.silence).toEqual([
+    { kind: "unrelated", questions: 2, answered: 1 },
+    { kind: "unseen unrelated", questions: 1, answered: 0 },
+  ]);
 });
 
 test("scores are put between their marks, and a page without marks is refused", () => {
