@@ -7,6 +7,7 @@ import type { Engine, PreparedCommit, Put } from "../src/store/store.ts";
 import { compareNamespaces } from "../src/transfer/stores/compare-namespaces.ts";
 import { factsOf } from "../src/transfer/stores/copy-namespace.ts";
 import { moveNamespace } from "../src/transfer/stores/move-namespace.ts";
+import { patient } from "../src/transfer/stores/patient-engine.ts";
 import { startPostgres } from "../test/support/servers/postgres-server.ts";
 import { startRedis } from "../test/support/servers/redis-server.ts";
 import { filledKey } from "./fill-store.ts";
@@ -26,7 +27,7 @@ export async function measureMigration({ folder, progress }: Surroundings, { ent
   await fill(engines.all[0] as Engine, entries, progress);
   const figures: Figure[] = [];
   for (let i = 1; i < urls.length; i += 1) {
-    const [source, destination] = [engines.all[i - 1], engines.all[i]].map((engine) => ({ engine: engine as Engine, namespace })) as [Side, Side];
+    const [source, destination] = [engines.all[i - 1], engines.all[i]].map((engine) => ({ engine: patient(engine as Engine, systemClock), namespace })) as [Side, Side];
     const title = `${names[i - 1]} → ${names[i]}`;
     const startedMs = performance.now();
     const moved = await moveNamespace({

@@ -42,7 +42,7 @@ for (const on of serversUnderTest) {
 
     test("may cut answers: what became of a request is found out under its key", { timeout: 90_000 }, async () => {
       const result = await runAndPrint(`cut answers on ${on.name}`, () =>
-        behindProxy(on, ({ load, proxy }) => cutAnswers(load, proxy, { cuts: 30, connections: 8, serviceMsMax })),
+        behindProxy(on, ({ load, proxy }) => cutAnswers(load, proxy, { cuts: 20, connections: 8, serviceMsMax })),
       );
       expect(result.violations).toEqual([]);
       expect(result.figures.unknown).toBeGreaterThan(10);

@@ -12,7 +12,7 @@ const syncMs = 800;
 const longSyncMs = 1_900;
 const triesMax = 4;
 
-test("a Redis that syncs every second loses acknowledged writes when killed: health says so before, the audit finds it, and nothing lost is given again", {
+test("a Redis that syncs every second loses acknowledged writes when killed: health says so before, the audit finds it, and nothing lost is given again, on Redis", {
   timeout: 90_000,
 }, async () => {
   let lost = 0;

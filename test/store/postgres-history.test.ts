@@ -53,7 +53,7 @@ test("a store that was put back to an earlier state under a running process goes
   await commit(store, put("a", 2));
   const admin = new pg.Client(await sharedPostgres());
   await admin.connect();
-  await admin.query(`BEGIN; DELETE FROM ${schema}.log WHERE rev = 2; UPDATE ${schema}.kv SET rev = 1, ver = 1; UPDATE ${schema}.namespace SET revision = 1; COMMIT`);
+  await admin.query(`BEGIN; DELETE FROM ${schema}.log WHERE place >= 512; UPDATE ${schema}.kv SET place = 256, ver = 1; UPDATE ${schema}.namespace SET revision = 1; COMMIT`);
   await admin.end();
   const next = await commit(store, put("a", 3));
   const base = next.revision - 1;

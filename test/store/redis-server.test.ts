@@ -7,6 +7,7 @@ import { requireUsable } from "../../src/engines/redis/server-facts.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything } from "../../src/store/ranges.ts";
 import { freshRedisUrl } from "../support/servers/fresh-url.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
@@ -63,6 +64,22 @@ test("keys and memory are bounded: what is deleted, expired and compacted leaves
     expect(await facts()).toMatchObject({ log_rows: 0, entries: 0, tombstones: 0 });
     expect(await store.search({ areas: ["notes"], terms: [`term${round}-0`] })).toMatchObject({ documents: 0, totalLength: 0, frequencies: [0] });
   }
+});
+
+test("what is forgotten gives its memory back, also where a rarely written entry lies among it", async () => {
+  await using server = await startRedis();
+  await using engine = await openRedisEngine({ url: at(server) });
+  for (let cold = 0; cold < 50; cold += 1)
+    await engine.commit(
+      "n",
+      [`cold${cold}`, ...Array<string>(99).fill("hot")].map((key, i) => prepareCommit({ writer: "w", writes: [put(key, `${cold} ${i}`)] })),
+    );
+  const log = async (): Promise<number> => Number(await server.command("MEMORY", "USAGE", "holdfast:{n}:l", "SAMPLES", 0));
+  const before = await log();
+  for (let more = true; more; ) ({ more } = await engine.compact("n", { ageMs: 0, revisions: 0, tombstones: 0 }, 500));
+  expect(await log()).toBeLessThan(before / 50);
+  expect((await engine.health("n")).facts).toMatchObject({ log_rows: 51, entries: 51 });
+  expect((await engine.read("n", [{ start: "cold7", end: "cold8" }], {})).entries).toMatchObject([{ key: "cold7", value: "7 0" }]);
 });
 
 test("a wrong password, a missing one, a needless one and a database that is not there are named, with no secret in the text", async () => {

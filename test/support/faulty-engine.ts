@@ -105,7 +105,7 @@ function everySoOften(engine: Engine, wait: () => Promise<void>): Engine {
 }
 
 /** The engine with some of its operations replaced; the others keep their own `this`. */
-function override(engine: Engine, replaced: Partial<Engine>): Engine {
+export function override(engine: Engine, replaced: Partial<Engine>): Engine {
   return new Proxy(engine, {
     get(target, name) {
       if (Object.hasOwn(replaced, name)) return replaced[name as keyof Engine];

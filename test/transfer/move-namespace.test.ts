@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, NamespaceFacts, StoredRecord } from "../../src/store/store.ts";
 import { factsOf } from "../../src/transfer/stores/copy-namespace.ts";
 import { moveNamespace, undoMove } from "../../src/transfer/stores/move-namespace.ts";
+import { patient } from "../../src/transfer/stores/patient-engine.ts";
 import { codeOf } from "../store/conformance/fixture.ts";
 import { wholeDump } from "../store/conformance/whole-dump.ts";
+import { override } from "../support/faulty-engine.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import { fillNamespace, moveOptions, namespace, withFault } from "./moving-stores.ts";
+import { fillNamespace, moveOptions, namespace } from "./moving-stores.ts";
 
 async function openPair(commits = 2_500) {
   const clock = manualClock();
@@ -123,7 +126,7 @@ describe("broken off", () => {
 
   test("the source takes writes again at once when a step fails", async () => {
     const { clock, source, destination, store } = await openPair(100);
-    const full = withFault(destination, { load: () => Promise.reject(new Error("disk full")) });
+    const full = override(destination, { load: () => Promise.reject(new Error("disk full")) });
     await expect(moveNamespace(moveOptions(source, full, clock))).rejects.toThrow("disk full");
     expect(await store.commit({ writer: "w", writes: [{ op: "put", key: "a", value: 1 }] })).toMatchObject({ ok: true });
     expect((await factsOf({ engine: source, namespace })).seal).toBeUndefined();
@@ -136,12 +139,46 @@ function dying(engine: Engine, limit: { left: number }): Engine {
     limit.left -= 1;
     return limit.left < 0 ? Promise.reject(new Error("killed")) : work();
   };
-  return withFault(engine, {
+  return override(engine, {
     load: (name, records, facts) => step(() => engine.load(name, records, facts)),
     seal: (name, seal) => step(() => engine.seal(name, seal)),
     clear: (name) => step(() => engine.clear(name)),
   });
 }
+
+test("a store that is away for a while delays a move and does not end it; one that stays away does", async () => {
+  const { clock, source, destination } = await openPair(600);
+  let asked = 0;
+  const away = (): boolean => {
+    asked += 1;
+    return asked % 3 === 0;
+  };
+  const flaky = (engine: Engine): Engine =>
+    override(engine, {
+      dump: (...args) => (away() ? Promise.reject(new HoldfastError("unavailable", "away")) : engine.dump(...args)),
+      // It happened, and the answer was lost.
+      load: async (...args) => {
+        await engine.load(...args);
+        if (away()) throw new HoldfastError("outcome_unknown", "lost");
+      },
+      seal: async (...args) => {
+        await engine.seal(...args);
+        if (away()) throw new HoldfastError("outcome_unknown", "lost");
+      },
+    });
+  const moving = moveNamespace(moveOptions(patient(flaky(source), clock), patient(flaky(destination), clock), clock));
+  let done = false;
+  void moving.finally(() => {
+    done = true;
+  });
+  while (!done) await clock.advanceBy(100);
+  expect(await moving).toMatchObject({ ok: true });
+  expect(asked).toBeGreaterThan(15);
+  const gone = patient(override(source, { dump: () => Promise.reject(new HoldfastError("unavailable", "gone")) }), clock);
+  const asking = codeOf(factsOf({ engine: gone, namespace }));
+  await clock.advanceBy(70_000);
+  expect(await asking).toBe("unavailable");
+});
 
 describe("refused, with nothing changed:", () => {
   test("a destination that has data, is being filled by another job, or was itself moved away", async () => {
@@ -160,7 +197,7 @@ describe("refused, with nothing changed:", () => {
 
   test("the same store under another name", async () => {
     const { clock, source, store } = await openPair(50);
-    await expect(moveNamespace(moveOptions(source, withFault(source, {}), clock))).rejects.toThrow("FROM and TO are the same store");
+    await expect(moveNamespace(moveOptions(source, override(source, {}), clock))).rejects.toThrow("FROM and TO are the same store");
     await store.commit({ writer: "w", writes: [{ op: "put", key: "a", value: 1 }] });
   });
 
@@ -211,7 +248,7 @@ describe("the comparison finds a planted fault:", () => {
     const { facts } = await source.dump(namespace, { part: "keys" });
     await source.load(namespace, [], { ...facts, versionFloor: 7, gaps: [[0, 1]], base: 1 });
     await source.seal(namespace, undefined);
-    const faulty = withFault(destination, { load: (name, ...given) => destination.load(name, ...change(...(given as Parameters<Change>))) });
+    const faulty = override(destination, { load: (name, ...given) => destination.load(name, ...change(...(given as Parameters<Change>))) });
     const refuted = await moveNamespace(moveOptions(source, faulty, clock));
     expect(refuted).toMatchObject({ ok: false, difference: expect.stringMatching(/./) });
     // The source goes on; what was filled is not taken for a store, and the same again, without the fault, ends well.
@@ -223,13 +260,13 @@ describe("the comparison finds a planted fault:", () => {
   test("one of the last changes that is lost while writers wait", async () => {
     const { clock, source, destination, store } = await openPair(500);
     // The last commit comes when everything has been compared: at the moment the source is sealed.
-    const late = withFault(source, {
+    const late = override(source, {
       seal: async (name, seal) => {
         if (seal?.state === "moving") await store.commit({ writer: "late", writes: [{ op: "put", key: "late", value: 1 }] });
         await source.seal(name, seal);
       },
     });
-    const losing = withFault(destination, {
+    const losing = override(destination, {
       load: (name, records, facts) =>
         destination.load(
           name,

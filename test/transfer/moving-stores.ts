@@ -35,14 +35,3 @@ export const moveOptions = (source: Engine, destination: Engine, clock: ManualCl
   destinationName: "memory:there",
   ...rest,
 });
-
-/** The engine with some operations replaced; the others keep their own `this`. */
-export function withFault(engine: Engine, replaced: Partial<Engine>): Engine {
-  return new Proxy(engine, {
-    get(target, name) {
-      if (Object.hasOwn(replaced, name)) return replaced[name as keyof Engine];
-      const member = Reflect.get(target, name, target) as unknown;
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-}

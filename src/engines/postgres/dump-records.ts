@@ -6,11 +6,8 @@ import { logColumns, opOf, parseLapse, recordOf } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, readNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
+import type { Answer, Ask } from "./session.ts";
 import { texts } from "./sql-arrays.ts";
-
-/** Asks inside one transaction that sees one moment. */
-type Ask = (statements: readonly Statement[]) => Promise<Answer[]>;
 
 /** More than a page takes by its own count: whoever is cut here is cut again, at a whole revision, by `pageOf`. */
 const fetchedBytesMax = 4 * limits.commitBytesMax;

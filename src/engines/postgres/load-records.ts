@@ -75,7 +75,12 @@ function foundStatements(t: Tables, id: number, rows: readonly StoredLogRow[], k
 }
 
 function toFound(answers: readonly Answer[]): Found {
-  const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [[number][], [number][], [string, number, number | null, boolean][], [string, number, number | null][]];
+  const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [
+    [number][],
+    [number][],
+    [string, number, number | null, boolean][],
+    [string, number, number | null][],
+  ];
   return {
     newest: newest[0]?.[0] ?? 0,
     known: new Set(known.map(([place]) => place)),
@@ -92,7 +97,9 @@ function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known, en
   for (const row of rows) {
     const place = placeOf(row.revision, row.seq);
     if (place > newest) {
-      const head = heads.get(row.key) ?? entries.get(row.key) ?? buried.get(row.key);
+      const latest = heads.get(row.key) ?? entries.get(row.key) ?? buried.get(row.key);
+      // What a page remembered of the key may be of later than this row; a chain only leads back.
+      const head = latest !== undefined && latest.place < place ? latest : undefined;
       fresh.push({ ...row, place, previous: head?.place, anchor: head?.anchor });
       heads.set(row.key, { place, anchor: jumps(row) ? place : head?.anchor });
       newest = place;
@@ -124,7 +131,8 @@ class FillingState {
     const entry = row === undefined ? this.#found.entries.get(key) : row.op === "put" ? row : undefined;
     if (!present) {
       // What the log told of the key is never less right than a page that speaks of it.
-      if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key)) this.#graves.set(key, { key, place: placeOf(revision, seq), version });
+      if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key))
+        this.#graves.set(key, { key, place: placeOf(revision, seq), version });
       return;
     }
     // A page may be older than the log that was loaded since: then a later page brings the text.

@@ -43,8 +43,8 @@ const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint,
  * The beginning of every reading statement: the namespace as `n` (id, now, facts, revision, compacted_at), there even when the namespace is not.
  * $1: name, $2: a test's clock, $3: the latest time this process has answered with. One statement sees one moment, so nothing else has to hold reads together.
  */
-export const withNamespace = (t: Tables): string =>
-  `WITH n AS MATERIALIZED (
+export const withNamespace = (t: Tables, recursive = ""): string =>
+  `WITH ${recursive} n AS MATERIALIZED (
     SELECT coalesce(s.id, 0) AS id, coalesce(s.revision, 0) AS revision, coalesce(s.compacted_at, 0) AS compacted_at, greatest(h.host, s.clock, $3::bigint) AS now, ${packed("h.host")} AS facts
     FROM (SELECT ${hostClock("$2")} AS host) h LEFT JOIN ${t.namespace} s ON s.name = $1)`;
 

@@ -33,7 +33,7 @@ import { healthOf, readSettings } from "./engine-health.ts";
 import { clearSlice, loadRecords } from "./load-records.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { factsOf, insertNamespace, NamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
-import { countStatement, readStatement, toSnapshot } from "./read-entries.ts";
+import { countStatement, readPast, readStatement, toSnapshot } from "./read-entries.ts";
 import { isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
 import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
 import { Roads } from "./roads.ts";
@@ -109,6 +109,12 @@ class PostgresEngine implements Engine {
   }
 
   async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
+    const { at } = options;
+    if (at !== undefined)
+      return this.#roads.reading(async (ask) => {
+        const [facts] = await ask([readNamespace(this.#tables, this.#clock.parameters(namespace))]);
+        return readPast(ask, this.#tables, this.#readable(facts as Answer, namespace), at, ranges, options);
+      });
     const answer = await this.#roads.ask(readStatement(this.#tables, this.#clock.parameters(namespace), ranges, options));
     return toSnapshot(answer, this.#readable(answer, namespace), options);
   }

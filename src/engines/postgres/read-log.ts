@@ -1,5 +1,6 @@
 import { requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { placeOf } from "../../store/place.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, toLogRow } from "./log-rows.ts";
@@ -15,10 +16,7 @@ const revisionsPerCall = 20_000;
 /** Up to so many rows under the asked keys, going by key is cheaper than going by revision. */
 const narrowRowsMax = 20_000;
 
-/** Above every revision that can be given. */
-const noRevision = Number.MAX_SAFE_INTEGER;
-
-/** What the statements share: $4 above this revision, $5 below this one, $6 so many rows; then the values of the filters. */
+/** What the statements share: $4 from this place, $5 below this one, $6 so many rows; then the values of the filters. */
 interface Asked {
   readonly values: unknown[];
   readonly filters: string;
@@ -28,7 +26,7 @@ interface Asked {
 
 function askedBy(query: LogQuery, alias: string, withRanges: boolean): Asked {
   const count = rowsToFetch(query.limit ?? limits.logRowsMax);
-  const values: unknown[] = [query.after ?? 0, query.before ?? noRevision, count];
+  const values: unknown[] = [placeOf((query.after ?? 0) + 1), query.before === undefined ? Number.MAX_SAFE_INTEGER : placeOf(query.before), count];
   const add = (value: unknown): string => `$${values.push(value) + 3}`;
   const conditions: string[] = [];
   const { recorded, ranges } = query;
@@ -66,41 +64,47 @@ const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
  */
 export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery): Statement {
   const { values, filters, direction } = askedBy(query, "l", true);
+  const revision = (place: string): string => `(${place} / ${placeOf(1)})`;
+  const near = revision("near.place");
   const span = query.reverse
-    ? `greatest($4::bigint + 1, near.rev - ${revisionsPerCall - 1}) AS first, near.rev AS last`
-    : `near.rev AS first, least(near.rev + ${revisionsPerCall - 1}, $5::bigint - 1, n.revision) AS last`;
+    ? `greatest(${revision("$4::bigint")}, ${near} - ${revisionsPerCall - 1}) AS first, ${near} AS last`
+    : `${near} AS first, least(${near} + ${revisionsPerCall - 1}, ${revision("$5::bigint")} - 1, n.revision) AS last`;
   return {
     name: `log-${shapeOf(query)}`,
     text: `${withNamespace(t)}, span AS MATERIALIZED (
-        SELECT ${span} FROM n CROSS JOIN LATERAL (SELECT rev FROM ${t.log} WHERE ns = n.id AND rev > $4 AND rev < $5 ORDER BY rev ${direction} LIMIT 1) near)
+        SELECT ${span} FROM n CROSS JOIN LATERAL (SELECT place FROM ${t.log} WHERE ns = n.id AND place >= $4 AND place < $5 ORDER BY place ${direction} LIMIT 1) near)
       SELECT ${factsOnce}, span.first, span.last, ${logColumns("l", query.values !== false)} FROM n LEFT JOIN span ON true LEFT JOIN LATERAL (
-        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.rev >= span.first AND l.rev <= span.last${filters} ORDER BY l.rev ${direction}, l.seq ${direction} LIMIT $6) l ON true
-      ORDER BY l.rev ${direction}, l.seq ${direction}`,
+        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.place >= span.first * ${placeOf(1)} AND l.place < (span.last + 1) * ${placeOf(1)}${filters} ORDER BY l.place ${direction} LIMIT $6) l ON true
+      ORDER BY l.place ${direction}`,
     values: [...parameters, ...values],
   };
 }
 
 /**
- * By key: of each key in the ranges that has a history, as many rows as a page may need. Answers, beside the rows, how many were looked at;
+ * By key, along the chains of the keys in the ranges, of each no more than a page needs. Answers, beside the rows, how many were looked at;
  * when that reaches `narrowRowsMax`, going by revision is the bounded way.
  */
 export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQuery): Statement {
   const { values, filters, direction } = askedBy(query, "l", false);
-  const [starts, stops] = rangeArrays(query.ranges);
-  const from = values.push(starts, stops) + 2;
-  const keys = (table: string): string => `SELECT k FROM ${table} WHERE ns = n.id AND k >= r.start COLLATE "C" AND k < r.stop COLLATE "C"`;
+  const from = values.push(...rangeArrays(query.ranges)) + 2;
+  const keys = (table: string): string => `SELECT place FROM ${table} WHERE ns = n.id AND k >= r.start COLLATE "C" AND k < r.stop COLLATE "C"`;
+  // Who has no agent name makes a comparison unknown, and nothing can be counted by that.
+  const wanted = `coalesce(l.place < $5${filters}, false)`;
+  const row = (place: string): string => `(SELECT * FROM ${t.log} WHERE ns = n.id AND place = ${place} AND place >= $4 LIMIT 1) l`;
+  // Newest first, a page of each key is enough.
+  const enough = query.reverse ? "WHERE w.found < $6" : "";
   return {
     name: `narrow-${shapeOf({ ...query, ranges: [] })}`,
-    text: `${withNamespace(t)},
-      head AS MATERIALIZED (SELECT k FROM n CROSS JOIN unnest($${from}::text[], $${from + 1}::text[]) AS r (start, stop) CROSS JOIN LATERAL (${keys(t.kv)} UNION ALL ${keys(t.tombstone)}) h LIMIT ${narrowRowsMax}),
-      place AS MATERIALIZED (
-        SELECT l.rev, l.seq FROM n CROSS JOIN (SELECT DISTINCT k FROM head) h
-        CROSS JOIN LATERAL (SELECT l.rev, l.seq FROM ${t.log} l WHERE l.ns = n.id AND l.k = h.k AND l.rev > $4 AND l.rev < $5${filters} ORDER BY l.rev ${direction}, l.seq ${direction} LIMIT $6) l
-        LIMIT ${narrowRowsMax})
-      SELECT ${factsOnce}, greatest((SELECT count(*) FROM head), (SELECT count(*) FROM place)), NULL, ${logColumns("l", query.values !== false)} FROM n
-      LEFT JOIN LATERAL (SELECT rev, seq FROM place ORDER BY rev ${direction}, seq ${direction} LIMIT $6) p ON true
-      LEFT JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = n.id AND rev = p.rev AND seq = p.seq LIMIT 1) l ON true
-      ORDER BY l.rev ${direction}, l.seq ${direction}`,
+    text: `${withNamespace(t, "RECURSIVE")},
+      head AS MATERIALIZED (SELECT place FROM n CROSS JOIN unnest($${from}::text[], $${from + 1}::text[]) AS r (start, stop) CROSS JOIN LATERAL (${keys(t.kv)} UNION ALL ${keys(t.tombstone)}) h LIMIT ${narrowRowsMax}),
+      w (place, prev, jump, wanted, found) AS (
+        SELECT l.place, l.prev, l.jump, ${wanted}, ${wanted}::int FROM n CROSS JOIN (SELECT DISTINCT place FROM head) h CROSS JOIN LATERAL ${row("h.place")}
+        UNION ALL SELECT l.place, l.prev, l.jump, ${wanted}, w.found + ${wanted}::int FROM w CROSS JOIN n CROSS JOIN LATERAL ${row("CASE WHEN w.jump >= $5 THEN w.jump ELSE w.prev END")} ${enough}),
+      visited AS MATERIALIZED (SELECT place, wanted FROM w LIMIT ${narrowRowsMax})
+      SELECT ${factsOnce}, greatest((SELECT count(*) FROM head), (SELECT count(*) FROM visited)), NULL, ${logColumns("l", query.values !== false)} FROM n
+      LEFT JOIN LATERAL (SELECT place FROM visited WHERE wanted ORDER BY place ${direction} LIMIT $6) p ON true
+      LEFT JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = n.id AND place = p.place LIMIT 1) l ON true
+      ORDER BY l.place ${direction}`,
     values: [...parameters, ...values],
   };
 }
@@ -115,7 +119,7 @@ export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, 
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
   const end = query.reverse ? after : Math.max(after, last);
   const raw = answer.rows as unknown as RawRow[];
-  const fetched = raw.filter(([, , , rev]) => rev !== null).map(([, , , ...row]) => toLogRow(row));
+  const fetched = raw.filter(([, , , place]) => place !== null).map(([, , , ...row]) => toLogRow(row));
   const { rows, cut } = wholeRevisions(fetched, query.limit ?? limits.logRowsMax);
   if (cut) return { rows, through: (rows.at(-1) as LogRow).revision, done: false, revision: space.revision };
   const [, first, examined] = raw[0] as RawRow;

@@ -5,7 +5,7 @@ import { Pool } from "./pool.ts";
 import { DeadlineError, isAnswer, isTransient, translatePostgresError } from "./postgres-errors.ts";
 import { keepDurable, transactionSettings } from "./server.ts";
 import type { ServerSettings } from "./server-settings.ts";
-import type { Answer, Session, Statement } from "./session.ts";
+import type { Answer, Ask, Session, Statement } from "./session.ts";
 import { PipelineError, remaining } from "./session.ts";
 import type { Opening } from "./transaction.ts";
 import { Transaction } from "./transaction.ts";
@@ -44,7 +44,7 @@ export class Roads {
   }
 
   /** Several statements that see one moment. */
-  reading<T>(work: (ask: (statements: readonly Statement[]) => Promise<Answer[]>) => Promise<T>): Promise<T> {
+  reading<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
     return this.withSession((session, deadlineMs) => this.#within(session, deadlineMs, (tx) => work((statements) => tx.look(statements))));
   }
 

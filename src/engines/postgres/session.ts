@@ -14,6 +14,9 @@ export interface Answer {
   readonly count: number;
 }
 
+/** Asks several statements that see one moment. */
+export type Ask = (statements: readonly Statement[]) => Promise<Answer[]>;
+
 /** What a new connection tells of the server behind it. */
 export interface ServerFacts {
   readonly version: string;

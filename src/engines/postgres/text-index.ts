@@ -5,7 +5,7 @@ import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../st
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
+import type { Answer, Ask, Statement } from "./session.ts";
 import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
 
 /**
@@ -68,12 +68,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
         name: "unpost",
         text: `DELETE FROM ${t.posting} p USING unnest($2::int[], $3::text[], $4::bigint[]) AS g (area, term, place)
           WHERE p.ns = $1 AND p.area = g.area AND p.term = g.term AND p.place = g.place`,
-        values: [
-          id,
-          intArray(postings, ({ areaId }) => areaId),
-          textArray(postings, ({ term }) => term),
-          bigintArray(postings, ({ place }) => place),
-        ],
+        values: [id, intArray(postings, ({ areaId }) => areaId), textArray(postings, ({ term }) => term), bigintArray(postings, ({ place }) => place)],
       },
     );
   }
@@ -155,9 +150,6 @@ function countStatements(t: Tables, id: number, names: ReadonlyMap<number, strin
     });
   return statements;
 }
-
-/** Asks inside one transaction that sees one moment. */
-type Ask = (statements: readonly Statement[]) => Promise<Answer[]>;
 
 export async function searchText(
   ask: Ask,

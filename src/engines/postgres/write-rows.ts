@@ -1,5 +1,5 @@
-import type { Buried, PlannedRequest, PlannedRow } from "../../store/plan-batch.ts";
 import { jumpEvery } from "../../store/place.ts";
+import type { Buried, PlannedRequest, PlannedRow } from "../../store/plan-batch.ts";
 import { lapseText, opCode } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";

@@ -33,7 +33,7 @@ export function commitArguments(batch: readonly PreparedCommit[]): string[] {
     for (const write of writes) pushWrite(args, write, numbers);
     args[start] = String(args.length - start);
   }
-  return [String(numbers.keys.length), ...numbers.keys, String(batch.length), ...args];
+  return [String(numbers.keys.length)].concat(numbers.keys, String(batch.length), args);
 }
 
 function testOf(check: Check): string {

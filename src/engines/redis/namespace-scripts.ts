@@ -42,8 +42,8 @@ export class ScriptRunner {
     const keys = this.#keys(namespace);
     return {
       read: (script, args, atMs) =>
-        this.#roads.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0), ...args]), untilMs),
-      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, keys, args), untilMs),
+        this.#roads.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0)], args), untilMs),
+      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, keys, [], args), untilMs),
       write: (script, args, options = {}) => this.#roads.write(key, (send, server) => this.#write(send, server, untilMs, namespace, script, args, options), untilMs),
       learn: (text) => {
         const facts = toFacts(text);
@@ -94,7 +94,7 @@ export class ScriptRunner {
     const waits = waitReplicas > 0 || waitAof;
     const traits = `${isLasting(server) ? "1" : "0"}${waits ? "w" : "-"}${this.#settings.topology === "cluster" ? "c" : "-"}`;
     const basis = [this.#time(), String(shown?.nowMs ?? 0), isMoving ? "0" : String(shown?.revision ?? 0), traits, server.home];
-    const reply = await evaluate(send, script, this.#keys(namespace), [...basis, ...args]);
+    const reply = await evaluate(send, script, this.#keys(namespace), basis, args);
     if (!waits) return reply;
     // On the same connection: it waits for what was written before it there.
     const leftMs = untilMs - performance.now();
@@ -128,13 +128,14 @@ export interface NamespaceScripts {
   show(text: string): Facts;
 }
 
-async function evaluate(send: Send, script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args];
+/** Arguments come in two parts and are put together once: a batch may have thousands. */
+async function evaluate(send: Send, script: Script, keys: readonly string[], basis: readonly string[], args: readonly string[]): Promise<unknown> {
+  const words = [script.sha, String(keys.length)].concat(keys, basis, args);
   try {
-    return await send("evalsha", [script.sha, ...rest]);
+    return await send("evalsha", words);
   } catch (error) {
     // A server that was started or promoted since has not seen the text; that it says so proves that nothing ran.
     if (replyCode(error) !== "NOSCRIPT") throw error;
-    return send("eval", [script.text, ...rest]);
+    return send("eval", [script.text, ...words.slice(1)]);
   }
 }

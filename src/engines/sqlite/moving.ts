@@ -193,8 +193,6 @@ export function clearSlice(connection: Connection, space: NamespaceRow): { reado
     if (Number(removed.changes) > 0) return { more: true };
   }
   connection.statement("DELETE FROM area WHERE ns = ?").run(id);
-  connection
-    .statement("UPDATE namespace SET compacted = 0, compacted_at = 0, version_floor = 0, tombstones = 0, clock = 0, base = 0, gaps = NULL, seal = NULL WHERE id = ?")
-    .run(id);
+  connection.statement("UPDATE namespace SET compacted = 0, compacted_at = 0, version_floor = 0, tombstones = 0, aside = NULL WHERE id = ?").run(id);
   return { more: false };
 }

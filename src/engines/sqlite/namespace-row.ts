@@ -15,31 +15,38 @@ export interface NamespaceRow extends Writable<NamespaceFacts> {
   tombstones: number;
 }
 
-/** `clock`: a time that no log row tells, taken over from another store. `gaps` and `seal` are JSON, absent as a rule. */
-const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, n.clock, n.base, n.gaps, n.seal, ${placeIn("newest.id")}, newest.at
+/** What most namespaces do not have, in one column of JSON: every column more costs every read and commit its share. */
+interface Aside extends Partial<Pick<NamespaceFacts, "base" | "gaps" | "seal">> {
+  /** A time that no log row tells, taken over from another store. */
+  readonly clockMs?: number;
+}
+
+const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, n.aside, ${placeIn("newest.id")}, newest.at
   FROM namespace AS n LEFT JOIN log AS newest ON newest.id = (SELECT max(id) FROM log WHERE id >= ${logId("n.id", "0")} AND id < ${logId("(n.id + 1)", "0")})
   WHERE n.name = ?`;
 
-type SelectedRow = [number, number, number, number, number, number, number, string | null, string | null, number | null, number | null];
+type SelectedRow = [number, number, number, number, number, string | null, number | null, number | null];
 
 const noGaps: NamespaceFacts["gaps"] = [];
+const nothingAside: Aside = {};
 
 export function readNamespace(connection: Connection, name: string): NamespaceRow {
   const row = connection.arrayStatement(select).get(name) as SelectedRow | undefined;
   if (row === undefined) return { id: 0, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: noGaps, seal: undefined };
-  const [id, compacted, compactedAtMs, versionFloor, tombstones, clock, base, gaps, seal, place, at] = row;
+  const [id, compacted, compactedAtMs, versionFloor, tombstones, text, place, at] = row;
+  const { clockMs = 0, base = 0, gaps = noGaps, seal } = text === null ? nothingAside : (JSON.parse(text) as Aside);
   return {
     id,
     // Compaction may have let go of the newest row, when all it said was that a key is gone.
     revision: Math.max(compacted, base, revisionAt(place ?? 0)),
     compacted,
     compactedAtMs,
-    clockMs: Math.max(compactedAtMs, clock, at ?? 0),
+    clockMs: Math.max(compactedAtMs, clockMs, at ?? 0),
     versionFloor,
     tombstones,
     base,
-    gaps: gaps === null ? noGaps : (JSON.parse(gaps) as NamespaceFacts["gaps"]),
-    seal: seal === null ? undefined : (JSON.parse(seal) as Seal),
+    gaps,
+    seal,
   };
 }
 
@@ -49,7 +56,7 @@ export function ensureNamespace(connection: Connection, name: string): Namespace
   if (found.id > 0) return found;
   const { id } = connection.statement("SELECT coalesce(max(id), 0) + 1 AS id FROM namespace").get() as { readonly id: number };
   if (id > namespaceIdMax) throw new HoldfastError("limit_exceeded", `One store may have ${namespaceIdMax} namespaces.`);
-  connection.statement("INSERT INTO namespace VALUES (?, ?, 0, 0, 0, 0, 0, 0, NULL, NULL)").run(id, name);
+  connection.statement("INSERT INTO namespace VALUES (?, ?, 0, 0, 0, 0, NULL)").run(id, name);
   return { ...found, id };
 }
 
@@ -62,12 +69,27 @@ export function writeNamespace(connection: Connection, row: NamespaceRow): void 
 
 /** What only moving changes. */
 export function writeFacts(connection: Connection, row: NamespaceRow, facts: NamespaceFacts): void {
-  writeNamespace(connection, { ...row, compacted: facts.compacted, compactedAtMs: facts.compactedAtMs, versionFloor: facts.versionFloor });
-  connection
-    .statement("UPDATE namespace SET clock = ?, base = ?, gaps = ? WHERE id = ?")
-    .run(facts.clockMs, facts.base, facts.gaps.length === 0 ? null : JSON.stringify(facts.gaps), row.id);
+  const { compacted, compactedAtMs, versionFloor, clockMs, base, gaps } = facts;
+  writeNamespace(connection, { ...row, compacted, compactedAtMs, versionFloor });
+  const { at } = connection
+    .statement(`SELECT max(at) AS at FROM (SELECT at FROM log WHERE id < ${logId("(?1 + 1)", "0")} AND id >= ${logId("?1", "0")} ORDER BY id DESC LIMIT 1)`)
+    .get(row.id) as {
+    readonly at: number | null;
+  };
+  writeAside(connection, row.id, {
+    ...(clockMs > Math.max(compactedAtMs, at ?? 0) ? { clockMs } : {}),
+    ...(base > 0 ? { base } : {}),
+    ...(gaps.length > 0 ? { gaps } : {}),
+    ...(row.seal === undefined ? {} : { seal: row.seal }),
+  });
 }
 
 export function writeSeal(connection: Connection, row: NamespaceRow, seal: Seal | undefined): void {
-  connection.statement("UPDATE namespace SET seal = ? WHERE id = ?").run(seal === undefined ? null : JSON.stringify(seal), row.id);
+  const { aside } = connection.statement("SELECT aside FROM namespace WHERE id = ?").get(row.id) as { readonly aside: string | null };
+  const { seal: _, ...others } = aside === null ? nothingAside : (JSON.parse(aside) as Aside);
+  writeAside(connection, row.id, seal === undefined ? others : { ...others, seal });
+}
+
+function writeAside(connection: Connection, id: number, aside: Aside): void {
+  connection.statement("UPDATE namespace SET aside = ? WHERE id = ?").run(Object.keys(aside).length === 0 ? null : JSON.stringify(aside), id);
 }

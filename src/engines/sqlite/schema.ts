@@ -19,7 +19,7 @@ export const migrations: readonly string[] = [
   CREATE TABLE namespace (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     compacted INTEGER NOT NULL, compacted_at INTEGER NOT NULL, version_floor INTEGER NOT NULL, tombstones INTEGER NOT NULL,
-    clock INTEGER NOT NULL, base INTEGER NOT NULL, gaps TEXT, seal TEXT
+    aside TEXT
   ) STRICT;
   CREATE TABLE log (
     id INTEGER PRIMARY KEY, k TEXT NOT NULL, op INTEGER NOT NULL, ver INTEGER NOT NULL, exp INTEGER, created INTEGER NOT NULL, at INTEGER NOT NULL, prev INTEGER, jump INTEGER,

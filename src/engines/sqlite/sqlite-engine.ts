@@ -199,7 +199,7 @@ class SqliteEngine implements Engine {
       (connection) =>
         connection
           .statement(
-            `SELECT name FROM namespace WHERE compacted > 0 OR base > 0 OR seal IS NOT NULL OR EXISTS (SELECT 1 FROM log WHERE log.id >= ${logId("namespace.id", "0")} AND log.id < ${logId("(namespace.id + 1)", "0")})`,
+            `SELECT name FROM namespace WHERE compacted > 0 OR aside IS NOT NULL OR EXISTS (SELECT 1 FROM log WHERE log.id >= ${logId("namespace.id", "0")} AND log.id < ${logId("(namespace.id + 1)", "0")})`,
           )
           .all() as { readonly name: string }[],
     );

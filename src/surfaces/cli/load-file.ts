@@ -38,7 +38,17 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   }
   return await interruptible(host, `stopped; nothing was ${verb === "import" ? "imported" : "restored"}.`, async (signal) => {
     const show = rateLine(host);
-    const options: LoadOptions = { engine, clock: runtime.base.clock, path, into, until, leaps, signal, onProgress: (stage, records) => show(stage, records) };
+    const { patient } = await import("../../transfer/stores/patient-engine.ts");
+    const options: LoadOptions = {
+      engine: patient(engine, runtime.base.clock, signal),
+      clock: runtime.base.clock,
+      path,
+      into,
+      until,
+      leaps,
+      signal,
+      onProgress: (stage, records) => show(stage, records),
+    };
     const plan = await planLoad(options);
     clearLine(host);
     const planned = [...into].map(([namespace, name]) => ({ namespace, into: name, revision: plan.chosen.get(namespace)?.revision ?? 0 }));

@@ -86,12 +86,12 @@ interface Job {
 }
 
 async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen }: Job): Promise<number> {
-  const { moveNamespace } = await import("../../transfer/stores/move-namespace.ts");
+  const [{ moveNamespace }, { patient }] = await Promise.all([import("../../transfer/stores/move-namespace.ts"), import("../../transfer/stores/patient-engine.ts")]);
   const { clock } = ends.from.base;
   const show = rateLine(host);
   const done: { readonly namespace: string; readonly moved: Moved | "already moved" }[] = [];
   for (const namespace of namespaces) {
-    const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: engineOf(end), namespace })) as [Side, Side];
+    const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: patient(engineOf(end), clock, signal), namespace })) as [Side, Side];
     if (await isMovedAlready(source, destination, report.to)) {
       done.push({ namespace, moved: "already moved" });
       continue;

@@ -1,5 +1,4 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { systemClock } from "../../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
@@ -177,13 +176,13 @@ async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespa
     throw new HoldfastError("store_damaged", `What was loaded into ${JSON.stringify(into)} is not what the file says; the namespace is empty again.`, {
       hint: "The file fits its checksum but does not hold together: it was not made by an export.",
     });
-  const leapt = leaps ? leap(facts) : facts;
+  const leapt = leaps ? leap(facts, clock.nowMs()) : facts;
   if (leaps) await engine.load(into, [], leapt);
   return { namespace, into, records, through: facts.revision, revision: leapt.revision };
 }
 
-export function leap(facts: NamespaceFacts): NamespaceFacts {
-  const base = baseAbove(facts.revision, facts.revision, systemClock.nowMs());
+function leap(facts: NamespaceFacts, nowMs: number): NamespaceFacts {
+  const base = baseAbove(facts.revision, facts.revision, nowMs);
   return { ...facts, base, revision: base, gaps: [...facts.gaps, [facts.revision, base] as const].slice(-gapsMax) };
 }
 

@@ -66,7 +66,8 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
     if (staysOpen) await source.engine.seal(source.namespace, undefined);
     return { ok: true, facts, records: compared.records, sha256: compared.sha256, pausedMs };
   } catch (error) {
-    await release(source);
+    // Where even that fails, the first failure is the one to tell of.
+    await release(source).catch(() => {});
     throw error;
   }
 }
