@@ -186,7 +186,7 @@ function configurationPage({ settingSources, configFileSource }) {
         ["`CHECKPOINT_DB_PATH`", "the store `sqlite:PATH`"],
         ["`DB_PATH`", "the store `sqlite:PATH`, when `CHECKPOINT_DB_PATH` is unset"],
         ["`STATE_BACKEND`", "`sqlite` (with the two above), `memory`, or `redis`"],
-        ["`REDIS_URL`", "the store, only beside `STATE_BACKEND=redis`: other programs set this variable too. This build has no Redis engine and says so"],
+        ["`REDIS_URL`", "the store, only beside `STATE_BACKEND=redis`: other programs set this variable too; without it `redis://localhost:6379`"],
         ["`SIDECAR_HOST`, `SIDECAR_PORT`", "`--host`, `--port`. A `SIDECAR_PORT` of the form `tcp://ADDRESS:PORT` is ignored: Kubernetes sets it beside a service called sidecar"],
       ],
     ),
