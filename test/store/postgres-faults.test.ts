@@ -155,9 +155,9 @@ test("whoever stands still with the namespace's lock loses it after half a deadl
   await commit(storeOf(stopped), put("a", 1));
   // The notification of that has gone out too.
   await delay(200);
-  // The answer to its first step is held back: it has the lock and does not know it.
+  // A key that it does not remember makes it look first. The answer to that is held back: it has the lock and does not know it.
   await proxy.set({ kind: "black-hole", only: "answers" });
-  const lost = codeOrOk(storeOf(stopped).commit(commitOf(put("a", "never"))));
+  const lost = codeOrOk(storeOf(stopped).commit(commitOf([put("a", "never"), put("new", 1)])));
   await delay(100);
   const { ms, result } = await timed(storeOf(other).commit(commitOf(put("a", 2))));
   expect(result).toMatchObject({ status: "fulfilled", value: { ok: true, revision: 2 } });

@@ -14,7 +14,7 @@ import { manualClock } from "../support/manual-clock.ts";
 const pairs = engines.flatMap((from) => engines.map((to) => [from, to] as const)).filter(([from, to]) => from !== to);
 
 /** Runs of one pair: each has a namespace of its own, so that all of them share two stores. */
-const runsOf = (from: EngineUnderTest, to: EngineUnderTest): number => (from.isServer || to.isServer ? 8 : 25);
+const runsOf = (from: EngineUnderTest, to: EngineUnderTest): number => (from.isServer || to.isServer ? 5 : 20);
 
 for (const [from, to] of pairs) {
   test(`any history moved from ${from.name} arrives whole and goes on alike on ${to.name}`, { timeout: 120_000 }, async () => {

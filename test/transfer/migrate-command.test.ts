@@ -37,6 +37,20 @@ test("moves every namespace, says so, and closes the old store with the way to t
   expect(await holdfast("migrate", from, `sqlite:${join(folder, "third.db")}`)).toMatchObject({ code: 2, stderr: expect.stringContaining("was moved already") });
 });
 
+test("comes back to a store that it left, when told that what is left there may go", async () => {
+  await holdfast("migrate", from, to);
+  await holdfast("set", "a", "2", "--store", to);
+  expect(await holdfast("migrate", to, from)).toMatchObject({ code: 2, stderr: expect.stringContaining("--replace-moved") });
+  expect(await json("migrate", to, from, "--replace-moved")).toMatchObject({ ok: true });
+  expect(await json("set", "a", "3", "--store", from)).toMatchObject({ version: 3, revision: 3 });
+  // Never to something older than what was left there.
+  expect(await holdfast("migrate", from, `sqlite:${join(folder, "third.db")}`, "--copy")).toMatchObject({ code: 0 });
+  await holdfast("set", "a", "4", "--store", from);
+  await sealOf(from, "default", { state: "moved", to: "elsewhere" });
+  const older = await holdfast("migrate", `sqlite:${join(folder, "third.db")}`, from, "--replace-moved", "--namespace", "default");
+  expect(older).toMatchObject({ code: 2, stderr: expect.stringContaining("at revision 4, and what is to take its place is only at 3") });
+});
+
 test("chooses namespaces, copies instead of moving, and shows a plan without making a store", async () => {
   expect(await json("migrate", from, to, "--dry-run")).toMatchObject({
     dry_run: true,

@@ -1,9 +1,11 @@
 import { requireUnsealed } from "../../store/engine-rules.ts";
-import type { BatchSource, Buried, PlannedRow, StoredSlot } from "../../store/plan-batch.ts";
+import type { PlannedRow } from "../../store/plan-batch.ts";
 import { BatchPlan } from "../../store/plan-batch.ts";
-import type { CommitResult, Committed, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
+import type { CommitResult, Committed, PreparedCommit } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
-import { entryColumns, parseLapse, toEntry } from "./log-rows.ts";
+import { entryColumns, toEntry } from "./log-rows.ts";
+import type { KnownKeys, KnownRequests, NamespaceMemory } from "./namespace-memory.ts";
+import { KnownSource, noKeys } from "./namespace-memory.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, leapIfWentBack, lockNamespace, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
@@ -22,21 +24,40 @@ export interface BatchPlace {
   readonly namespace: string;
   /** As this process knows it. */
   readonly id: number;
+  readonly memory: NamespaceMemory;
 }
 
 /** The namespace is not there under the number that was remembered: the store was made anew meanwhile. */
 export class StaleNamespaceError extends Error {}
 
+/** From memory in one round trip, if that holds; otherwise in two. */
+export async function commitBatch(tx: Transaction, place: BatchPlace, commits: readonly PreparedCommit[]): Promise<Outcome> {
+  const { tables: t, clock, namespace, memory } = place;
+  // Sent with its commit, it must not be cut off while it waits for the lock: nobody would know whether it still happened.
+  const remembered = !tx.hasTime ? undefined : memory.plan(t, clock, namespace, tx.session.facts.identity, commits);
+  if (remembered === undefined) return commitAfterLooking(tx, place, commits);
+  const { plan, results, space, guard } = remembered;
+  if (!(await tx.commitIf(guard, planStatements(t, space, plan).statements))) {
+    memory.wasInVain();
+    return commitAfterLooking(tx, place, commits);
+  }
+  clock.show(namespace, space);
+  clock.seeRevision(namespace, space);
+  memory.confirm(remembered);
+  return { results, rings: true };
+}
+
+interface Outcome {
+  readonly results: readonly CommitResult[];
+  readonly rings: boolean;
+}
+
 /**
  * One batch in two round trips. First the lock on the namespace's row and, in later statements (a statement that waits for a lock sees the time before the wait),
  * the facts and everything the batch names; then, decided in between, everything that changed, and the commit.
  */
-export async function commitBatch(
-  tx: Transaction,
-  place: BatchPlace,
-  commits: readonly PreparedCommit[],
-): Promise<{ readonly results: readonly CommitResult[]; readonly rings: boolean }> {
-  const { tables: t, clock, namespace, id } = place;
+async function commitAfterLooking(tx: Transaction, place: BatchPlace, commits: readonly PreparedCommit[]): Promise<Outcome> {
+  const { tables: t, clock, namespace, id, memory } = place;
   const keys = new Set<string>();
   const requests: string[] = [];
   for (const { checks, writes, request } of commits) {
@@ -52,12 +73,16 @@ export async function commitBatch(
   requireUnsealed(space.seal, "commit");
   clock.show(namespace, space);
   const leapt = leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
-  const source = new LoadedSource(named, slots as Answer, kept);
+  const loaded = toKeys(named, slots as Answer);
+  const source = new KnownSource(loaded, toRequests(kept));
   const plan = new BatchPlan(source, space, space.nowMs);
   const results = commits.map((commit) => plan.apply(commit));
   if (source.wanted.length > 0) await fillEntries(tx, t, id, source.wanted);
   if (plan.rows.length === 0 && plan.requests.length === 0 && !leapt) await tx.abandon();
-  else await writePlan(tx, t, space, plan);
+  else {
+    await writePlan(tx, t, space, plan);
+    memory.learn(space, plan, loaded);
+  }
   clock.seeRevision(namespace, space);
   return { results, rings: plan.rows.length > 0 };
 }
@@ -91,58 +116,30 @@ const readRequests = (t: Tables, id: number, keys: readonly string[]): Statement
 
 type RawSlot = [facts: string | null, position: number, numbers: string, lapse: string | null];
 
-interface WantedEntry {
-  readonly place: number;
-  readonly entry: Entry;
+function toKeys(keys: readonly string[], answer: Answer): KnownKeys {
+  const known = noKeys();
+  for (const [facts, position, numbers, lapse] of answer.rows as unknown as RawSlot[]) {
+    if (facts !== null) continue;
+    const key = keys[position - 1] as string;
+    const [place, version, nearest, createdAtMs, findable, expiresAtMs] = numbers.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
+    const anchor = nearest === 0 ? undefined : nearest;
+    if (version === undefined) known.nothing.add(key);
+    else if (createdAtMs === undefined) known.buried.set(key, { place, version, anchor });
+    else known.slots.set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
+  }
+  return known;
 }
 
-/** What a batch names, loaded beforehand. Entries that break a check are promised here and filled in before anybody sees them. */
-class LoadedSource implements BatchSource {
-  readonly wanted: WantedEntry[] = [];
-  readonly #slots = new Map<string, StoredSlot & { readonly lapse: string | null }>();
-  readonly #buried = new Map<string, Buried>();
-  readonly #requests = new Map<string, StoredRequest & { readonly keptUntilMs: number }>();
-
-  constructor(keys: readonly string[], slots: Answer, requests: Answer | undefined) {
-    for (const [facts, position, numbers, lapse] of slots.rows as unknown as RawSlot[]) {
-      if (facts !== null) continue;
-      const key = keys[position - 1] as string;
-      const [place, version, nearest, createdAtMs, findable, expiresAtMs] = numbers.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
-      if (version === undefined) continue;
-      const anchor = nearest === 0 ? undefined : nearest;
-      if (createdAtMs === undefined) this.#buried.set(key, { place, version, anchor });
-      else this.#slots.set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
-    }
-    for (const [key, fingerprint, keptUntilMs, outcome] of (requests?.rows ?? []) as unknown as [string, string, number, string][])
-      this.#requests.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
-  }
-
-  readSlot(key: string): StoredSlot | undefined {
-    return this.#slots.get(key);
-  }
-
-  readBuried(key: string): Buried | undefined {
-    return this.#buried.get(key);
-  }
-
-  readRequest(key: string, nowMs: number): StoredRequest | undefined {
-    const known = this.#requests.get(key);
-    return known !== undefined && nowMs < known.keptUntilMs ? known : undefined;
-  }
-
-  readLapse(key: string): HistoryRecord | undefined {
-    return parseLapse(this.#slots.get(key)?.lapse ?? null);
-  }
-
-  readEntry(_key: string, { place }: StoredSlot): Entry {
-    const entry = {} as Entry;
-    this.wanted.push({ place, entry });
-    return entry;
-  }
-}
+const toRequests = (answer: Answer | undefined): KnownRequests =>
+  new Map(
+    ((answer?.rows ?? []) as unknown as [string, string, number, string][]).map(([key, fingerprint, keptUntilMs, outcome]) => [
+      key,
+      { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed },
+    ]),
+  );
 
 /** Only a failed check needs a value: one more round trip then, still under the lock. */
-async function fillEntries(tx: Transaction, t: Tables, id: number, wanted: readonly WantedEntry[]): Promise<void> {
+async function fillEntries(tx: Transaction, t: Tables, id: number, wanted: KnownSource["wanted"]): Promise<void> {
   const [answer] = await tx.ask([
     {
       name: "entries",
@@ -156,6 +153,16 @@ async function fillEntries(tx: Transaction, t: Tables, id: number, wanted: reado
 
 /** The last round trip: everything that the plan changed, and the commit. */
 export async function writePlan(tx: Transaction, t: Tables, space: NamespaceRow, plan: BatchPlan, before: readonly Statement[] = []): Promise<void> {
+  const { statements, unfindable, added } = planStatements(t, space, plan);
+  if (unfindable.length > 0 || added.length > 0) {
+    const [documents, areas] = await tx.ask([readDocuments(t, space.id, unfindable), readAreas(t, space.id)]);
+    statements.push(...indexStatements(t, space.id, areas as Answer, toDocuments(documents as Answer), added));
+  }
+  await tx.commit([...before, ...statements]);
+}
+
+/** What writes a plan, but for the texts to search by: those that leave the index, and those that come in. Counts on what is remembered. */
+function planStatements(t: Tables, space: NamespaceRow, plan: BatchPlan): { readonly statements: Statement[]; readonly unfindable: string[]; readonly added: AddedText[] } {
   const { id } = space;
   const newest = new Map<PlannedRow, Standing>();
   const removed: string[] = [];
@@ -176,15 +183,10 @@ export async function writePlan(tx: Transaction, t: Tables, space: NamespaceRow,
     }
   }
   space.tombstones -= unburied.length;
-  const statements: Statement[] = [...before];
-  statements.push(plan.rows.length > 0 ? writeRows(t, space, plan.rows, (row) => newest.get(row) ?? standing.none) : writeNamespace(t, space));
+  const statements = [plan.rows.length > 0 ? writeRows(t, space, plan.rows, (row) => newest.get(row) ?? standing.none) : writeNamespace(t, space)];
   if (removed.length > 0) statements.push(removeEntries(t, id, removed));
   if (buried.length > 0) statements.push(bury(t, id, buried));
   if (unburied.length > 0) statements.push(unbury(t, id, unburied));
   if (plan.requests.length > 0) statements.push(keepRequests(t, id, plan.requests));
-  if (unfindable.length > 0 || added.length > 0) {
-    const [documents, areas] = await tx.ask([readDocuments(t, id, unfindable), readAreas(t, id)]);
-    statements.push(...indexStatements(t, id, areas as Answer, toDocuments(documents as Answer), added));
-  }
-  await tx.commit(statements);
+  return { statements, unfindable, added };
 }

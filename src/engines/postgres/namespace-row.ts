@@ -13,6 +13,8 @@ export interface NamespaceRow extends Mutable<NamespaceFacts> {
   tombstones: number;
   /** The history that last wrote to it (see `ServerFacts.identity`). */
   servedBy: string | null;
+  /** How often the row was written: what was read under one count is true as long as it stands. */
+  changes: number;
   /** The server's clock, and the namespace's, which never goes back. */
   hostMs: number;
   nowMs: number;
@@ -30,11 +32,12 @@ type Packed = [
   gaps: string,
   seal: string | null,
   servedBy: string | null,
+  changes: number,
   host: number,
 ];
 
 const packed = (host: string): string =>
-  `json_build_array(s.id, s.revision, s.clock, s.compacted, s.compacted_at, s.version_floor, s.tombstones, s.base, s.gaps, s.seal, s.served_by, ${host})::text`;
+  `json_build_array(s.id, s.revision, s.clock, s.compacted, s.compacted_at, s.version_floor, s.tombstones, s.base, s.gaps, s.seal, s.served_by, s.changes, ${host})::text`;
 
 /** The time of the statement, not of the transaction: that may have waited for a lock. A test's clock comes in as a parameter. */
 const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
@@ -57,10 +60,23 @@ export function factsOf(rows: readonly (readonly unknown[])[], clock: NamespaceC
 }
 
 function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow {
-  const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, hostMs] = JSON.parse(text) as Packed;
+  const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, changes, hostMs] = JSON.parse(text) as Packed;
   if (id === null) {
-    const nothing = { id: 0, revision: 0, clockMs: 0, compacted: 0, compactedAtMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: [], seal: undefined, servedBy: null };
-    return { ...nothing, hostMs, nowMs: clock.nowMs(name, hostMs) };
+    const nothing = {
+      id: 0,
+      revision: 0,
+      clockMs: 0,
+      compacted: 0,
+      compactedAtMs: 0,
+      versionFloor: 0,
+      tombstones: 0,
+      base: 0,
+      gaps: [],
+      seal: undefined,
+      servedBy: null,
+      changes: 0,
+    };
+    return { ...nothing, ...seenAs(clock, name, hostMs, 0) };
   }
   return {
     id,
@@ -74,10 +90,16 @@ function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow
     gaps: JSON.parse(gaps) as NamespaceFacts["gaps"],
     seal: seal === null ? undefined : (JSON.parse(seal) as Seal),
     servedBy,
-    hostMs,
-    nowMs: clock.nowMs(name, Math.max(hostMs, clockMs)),
+    changes,
+    ...seenAs(clock, name, hostMs, clockMs),
   };
 }
+
+/** The two times of a namespace's row, from the server's clock and the row's. */
+export const seenAs = (clock: NamespaceClock, name: string, hostMs: number, clockMs: number): Pick<NamespaceRow, "hostMs" | "nowMs"> => ({
+  hostMs,
+  nowMs: clock.nowMs(name, Math.max(hostMs, clockMs)),
+});
 
 /** What this process has answered with, so that what a reader saw expire stays expired and a history that went back is noticed. */
 export class NamespaceClock {

@@ -31,6 +31,7 @@ import { commitBatch } from "./commit-batch.ts";
 import { dumpPage } from "./dump-records.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
 import { clearSlice, loadRecords } from "./load-records.ts";
+import { NamespaceMemory } from "./namespace-memory.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { factsOf, insertNamespace, NamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
 import { countStatement, readPast, readStatement, toSnapshot } from "./read-entries.ts";
@@ -82,6 +83,7 @@ async function loadDriver(): Promise<typeof import("pg")> {
 }
 
 const namespaceAttemptsMax = 20;
+const memoriesMax = 64;
 
 class PostgresEngine implements Engine {
   readonly name = "postgres";
@@ -91,12 +93,15 @@ class PostgresEngine implements Engine {
   readonly #clock: NamespaceClock;
   readonly #bell: Bell;
   readonly #ids = new Map<string, number>();
+  readonly #memories = new Map<string, NamespaceMemory>();
+  readonly #timeSource: Clock | undefined;
   #wasAskedToListen = false;
 
   constructor(roads: Roads, settings: ServerSettings, tables: Tables, { timeSource, log = silentLog }: PostgresEngineOptions) {
     this.#roads = roads;
     this.#settings = settings;
     this.#tables = tables;
+    this.#timeSource = timeSource;
     this.#clock = new NamespaceClock(timeSource);
     const channel = `holdfast_${settings.schema}`;
     this.#bell = new Bell({
@@ -258,11 +263,23 @@ class PostgresEngine implements Engine {
   async #writing<T>(namespace: string, work: (tx: Transaction, place: BatchPlace) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
-      const outcome = await this.#roads.writing((tx) => work(tx, { tables: this.#tables, clock: this.#clock, namespace, id }));
+      const outcome = await this.#roads.writing((tx) => work(tx, { tables: this.#tables, clock: this.#clock, namespace, id, memory: this.#memory(namespace) }));
       if (outcome !== "stale namespace") return outcome.result;
       this.#ids.delete(namespace);
       if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
     }
+  }
+
+  /** Of the namespaces written to last. */
+  #memory(namespace: string): NamespaceMemory {
+    const memory = this.#memories.get(namespace) ?? new NamespaceMemory(this.#timeSource);
+    this.#memories.delete(namespace);
+    this.#memories.set(namespace, memory);
+    for (const oldest of this.#memories.keys()) {
+      if (this.#memories.size <= memoriesMax) break;
+      this.#memories.delete(oldest);
+    }
+    return memory;
   }
 
   async #ensureId(namespace: string): Promise<number> {

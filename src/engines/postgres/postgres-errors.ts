@@ -48,6 +48,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   "42703": damaged("A table of the store has not the columns it should have."),
   "53100": { code: "storage_full", says: "The disk of the PostgreSQL server is full; nothing was changed.", hint: "Free some space there and try again; no restart is needed." },
   "53300": unavailable("PostgreSQL takes no more connections; nothing was changed.", "Lower pool= in the store's URL, or raise max_connections on the server."),
+  "55P03": unavailable("Other processes kept the namespace busy for too long; nothing was changed.", "Try again."),
   "57014": unavailable("PostgreSQL broke the query off, by its own time limit or by request; nothing was changed.", "Try again."),
   "57P01": starting,
   "57P02": starting,

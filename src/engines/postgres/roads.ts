@@ -3,7 +3,7 @@ import type { Log } from "../../kernel/log.ts";
 import { StaleNamespaceError } from "./commit-batch.ts";
 import { Pool } from "./pool.ts";
 import { DeadlineError, isAnswer, isTransient, translatePostgresError } from "./postgres-errors.ts";
-import { keepDurable, transactionSettings } from "./server.ts";
+import { keepDurable, lockShare, transactionSettings } from "./server.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import type { Answer, Ask, Session, Statement } from "./session.ts";
 import { PipelineError, remaining } from "./session.ts";
@@ -111,7 +111,7 @@ export class Roads {
   }
 
   async #within<T>(session: Session, deadlineMs: number, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const tx = new Transaction(session, deadlineMs, this.#openings[session.facts.isDirect ? "direct" : "pooled"]);
+    const tx = new Transaction(session, deadlineMs, this.#deadlineMs * lockShare, this.#openings[session.facts.isDirect ? "direct" : "pooled"]);
     try {
       return await work(tx);
     } finally {

@@ -37,7 +37,7 @@ export const migrations: readonly ((tables: Tables) => string)[] = [
   CREATE TABLE ${t.namespace} (
     id int PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE,
     revision bigint NOT NULL DEFAULT 0, clock bigint NOT NULL DEFAULT 0, compacted bigint NOT NULL DEFAULT 0, compacted_at bigint NOT NULL DEFAULT 0,
-    version_floor bigint NOT NULL DEFAULT 0, tombstones bigint NOT NULL DEFAULT 0, base bigint NOT NULL DEFAULT 0, gaps text NOT NULL DEFAULT '[]', seal text, served_by text
+    version_floor bigint NOT NULL DEFAULT 0, tombstones bigint NOT NULL DEFAULT 0, base bigint NOT NULL DEFAULT 0, gaps text NOT NULL DEFAULT '[]', seal text, served_by text, changes bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50);
   CREATE TABLE ${t.log} (
     ns int NOT NULL, place bigint NOT NULL, k text COLLATE "C" NOT NULL, op smallint NOT NULL, ver bigint NOT NULL, exp bigint, created bigint NOT NULL, at bigint NOT NULL,

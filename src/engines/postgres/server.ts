@@ -53,9 +53,14 @@ const clientConfig = ({ host, port, user, password, database, ssl }: ServerSetti
   application_name: "holdfast",
 });
 
+/** The part of a deadline that may go by in waiting for a lock. */
+export const lockShare = 0.7;
+
 /** What every transaction runs under; `SET LOCAL` for each where a pooler may give every one another connection. */
 export const transactionSettings = ({ deadlineMs }: Pick<ServerSettings, "deadlineMs">): readonly (readonly [name: string, value: string])[] => [
   ["statement_timeout", String(Math.ceil(deadlineMs))],
+  // Waiting for a namespace ends before the caller's deadline, so that the answer is the server's own and not a guess.
+  ["lock_timeout", String(Math.ceil(deadlineMs * lockShare))],
   ["idle_in_transaction_session_timeout", String(standstillMs(deadlineMs))],
 ];
 

@@ -1,5 +1,8 @@
 import { outcomeUnknown, sqlState } from "./postgres-errors.ts";
-import type { Answer, PipelineError, Session, Statement } from "./session.ts";
+import type { Answer, Session, Statement } from "./session.ts";
+import { PipelineError, remaining } from "./session.ts";
+
+const divisionByZero = "22012";
 
 /** How a transaction begins: with its settings where they do not stay with the connection. */
 export interface Opening {
@@ -14,12 +17,15 @@ export interface Opening {
 export class Transaction {
   readonly session: Session;
   readonly deadlineMs: number;
+  /** Enough for the server to give up waiting for a lock and to say so. */
+  readonly hasTime: boolean;
   readonly #opening: Opening;
   #state: "new" | "open" | "ended" = "new";
 
-  constructor(session: Session, deadlineMs: number, opening: Opening) {
+  constructor(session: Session, deadlineMs: number, lockMs: number, opening: Opening) {
     this.session = session;
     this.deadlineMs = deadlineMs;
+    this.hasTime = remaining(deadlineMs) > lockMs;
     this.#opening = opening;
   }
 
@@ -44,7 +50,22 @@ export class Transaction {
     return answers;
   }
 
-  async commit(statements: readonly Statement[]): Promise<Answer[]> {
+  commit(statements: readonly Statement[]): Promise<Answer[]> {
+    return this.#end(statements);
+  }
+
+  /** All in one round trip: where the guard divides by zero, the server does nothing of what follows, and the answer is `false`. */
+  async commitIf(guard: string, statements: readonly Statement[]): Promise<boolean> {
+    try {
+      await this.#end([{ text: `${this.#opening.write}; ${guard}` }, ...statements]);
+      return true;
+    } catch (error) {
+      if (error instanceof PipelineError && error.position === 0 && sqlState(error.cause) === divisionByZero) return false;
+      throw error;
+    }
+  }
+
+  async #end(statements: readonly Statement[]): Promise<Answer[]> {
     this.#state = "ended";
     try {
       return await this.session.send([...statements, { text: "COMMIT" }], this.deadlineMs);

@@ -56,7 +56,7 @@ export function writeRows(t: Tables, space: NamespaceRow, rows: readonly Planned
 const jumpsHere = `op = ${opCode.put} AND ver % ${jumpEvery} = 0`;
 
 const namespaceUpdate = (t: Tables): string =>
-  `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11 WHERE id = $1`;
+  `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11, changes = changes + 1 WHERE id = $1`;
 
 const namespaceValues = (row: NamespaceRow): unknown[] => [
   row.id,

@@ -24,6 +24,7 @@ export const migrateCommand: Command = {
   ],
   flags: [
     { name: "copy", meaning: "Leave the source open: a second store that goes its own way from now on. Both give the same tokens, so let only one of them guard anything." },
+    { name: "replace-moved", meaning: "Come back: where a destination's namespace was itself moved away from there, clear what is left of it first." },
     { name: "dry-run", meaning: "Show what would be moved and whether it can be, and change nothing." },
     { name: "undo", meaning: "Take back a migration that did not end: empty the destination, open the source." },
   ],
@@ -60,10 +61,11 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   const ends: Ends = { from: source, to: target, fromUrl: source.config.store, toUrl: target?.config.store ?? to };
   const namespaces = await chosenNamespaces(engineOf(source), namedNamespaces(flags));
   const report = { from: shownUrl(ends.fromUrl), to: shownUrl(ends.toUrl) };
-  if (dryRun) return await showPlan(host, ends, namespaces, report, json);
+  const replacesMoved = flags["replace-moved"] === true;
+  if (dryRun) return await showPlan(host, ends, namespaces, report, json, replacesMoved);
   if (flags.undo === true) return await undo(host, ends, namespaces, report, json);
   return await interruptible(host, "stopped; the source is open. The same command goes on from here, --undo takes it back.", (signal) =>
-    moveAll({ host, ends, namespaces, report, json, signal, staysOpen: flags.copy === true }),
+    moveAll({ host, ends, namespaces, report, json, signal, staysOpen: flags.copy === true, replacesMoved }),
   );
 }
 
@@ -83,9 +85,10 @@ interface Job {
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly staysOpen: boolean;
+  readonly replacesMoved: boolean;
 }
 
-async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen }: Job): Promise<number> {
+async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen, replacesMoved }: Job): Promise<number> {
   const [{ moveNamespace }, { patient }] = await Promise.all([import("../../transfer/stores/move-namespace.ts"), import("../../transfer/stores/patient-engine.ts")]);
   const { clock } = ends.from.base;
   const show = rateLine(host);
@@ -103,6 +106,7 @@ async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen
       clock,
       signal,
       staysOpen,
+      replacesMoved,
       destinationName: report.to,
       onProgress: ({ stage, records, lag }) => show(`${namespace}: ${stage}`, records, lag === undefined ? "" : `, ${lag} revisions behind`),
     });
@@ -159,7 +163,7 @@ function render(
   return `${table(["namespace", "revision", "records", "compared"], rows, style)}\n${last}`;
 }
 
-async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: readonly string[], report: Job["report"], json: boolean): Promise<number> {
+async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: readonly string[], report: Job["report"], json: boolean, replacesMoved: boolean): Promise<number> {
   const { requireUnused, progressIn } = await import("../../transfer/stores/filling.ts");
   const plan: { namespace: string; revision: number; entries: number | null; says: string; ready: boolean }[] = [];
   for (const namespace of namespaces) {
@@ -174,6 +178,7 @@ async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: 
       if (facts.seal?.state === "moved") return { says: `moved already, to ${facts.seal.to}`, ready: false };
       if (facts.seal?.state === "filling") return { says: "still being filled itself", ready: false };
       if (there === undefined) return { says: "ready", ready: true };
+      if (there.seal?.state === "moved" && replacesMoved) return { says: "ready; what is left there is cleared", ready: true };
       const progress = progressIn(there);
       if (progress?.by === jobName(namespace, fromUrl)) return { says: "goes on where it was broken off", ready: true };
       try {

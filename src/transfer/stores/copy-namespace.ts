@@ -22,6 +22,8 @@ export interface CopyOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CopyProgress) => void;
+  /** The destination may be what is left of a namespace that was moved away; that is cleared first. */
+  readonly replacesMoved?: boolean;
   /** Nothing may be written to the source, not even that it is being copied. */
   readonly onlyLooks?: boolean;
 }
@@ -54,12 +56,12 @@ export class Hold {
 }
 
 /** The destination, made ready; refused when it is the source by another name. */
-export async function beginCopy({ source, destination, by, clock }: CopyOptions, hold: Hold): Promise<Filling> {
+export async function beginCopy({ source, destination, by, clock, replacesMoved }: CopyOptions, hold: Hold): Promise<Filling> {
   const facts = await factsOf(source);
   const there = await factsOf(destination);
   if (source.namespace === destination.namespace && there.seal?.state === "copying" && there.seal.untilMs === hold.untilMs)
     throw new HoldfastError("invalid_input", "FROM and TO are the same store; nothing was changed.", { hint: "Name another store as the destination." });
-  return openFilling(destination.engine, destination.namespace, clock, by, facts);
+  return openFilling(destination.engine, destination.namespace, clock, by, facts, replacesMoved);
 }
 
 export const factsOf = async ({ engine, namespace }: Side): Promise<NamespaceFacts> => (await engine.dump(namespace, { part: "keys" })).facts;

@@ -59,10 +59,11 @@ export class Filling {
 const freshProgress = (by: string, { compacted, base }: Pick<NamespaceFacts, "compacted" | "base">): Progress => ({ by, compacted, base, stage: "log", log: 0, requestsMs: 0 });
 
 /** The namespace ready to be filled by this job: fresh, or where an earlier run of the same job got to. Anything else is refused untouched. */
-export async function openFilling(engine: Engine, namespace: string, clock: Clock, by: string, source: NamespaceFacts): Promise<Filling> {
+export async function openFilling(engine: Engine, namespace: string, clock: Clock, by: string, source: NamespaceFacts, replacesMoved = false): Promise<Filling> {
   const { facts } = await engine.dump(namespace, { part: "keys" });
   const earlier = progressIn(facts);
-  if (earlier === undefined) requireUnused(namespace, facts);
+  if (earlier === undefined && replacesMoved && facts.seal?.state === "moved") await clearMoved(engine, namespace, facts, source);
+  else if (earlier === undefined) requireUnused(namespace, facts);
   else if (earlier.by !== by)
     throw inUse(namespace, `is being filled by another job (${earlier.by})`, "Let that one end, run it again, or undo it, before anything else is put there.");
   const goesOn = earlier !== undefined && earlier.stage !== "refuted" && earlier.compacted === source.compacted && earlier.base === source.base && earlier.log <= source.revision;
@@ -72,8 +73,16 @@ export async function openFilling(engine: Engine, namespace: string, clock: Cloc
   return filling;
 }
 
+/** What is left of a namespace that was moved away: whoever comes back must be at least as far. */
+async function clearMoved(engine: Engine, namespace: string, left: NamespaceFacts, source: NamespaceFacts): Promise<void> {
+  if (left.revision > source.revision)
+    throw inUse(namespace, `was moved away from there at revision ${left.revision}, and what is to take its place is only at ${source.revision}`, "Choose another destination.");
+  await engine.seal(namespace, { state: "filling", progress: null });
+  await engine.clear(namespace);
+}
+
 export function requireUnused(namespace: string, { revision, seal }: NamespaceFacts): void {
-  if (seal?.state === "moved") throw inUse(namespace, `was moved away from there, to ${seal.to}`, "Choose another destination.");
+  if (seal?.state === "moved") throw inUse(namespace, `was moved away from there, to ${seal.to}`, "Choose another destination, or clear what is left there with --replace-moved.");
   if (seal !== undefined || revision > 0)
     throw inUse(namespace, seal?.state === "filling" ? "is being filled by another job" : "has data there already", "Choose an empty store, or another namespace.");
 }

@@ -185,6 +185,23 @@ export function movingCases(open: OpenEngine): void {
     });
   });
 
+  test("cleared and filled anew, from a history that is further or not as far, nobody takes it for one that went back", async () => {
+    const source = await openFixture(open);
+    for (let i = 1; i <= 3; i += 1) await commit(source.store, put("theirs", i));
+    const dump = await wholeDump(source.engine, namespace);
+    for (const revisions of [2, 5]) {
+      const { engine, store, clock } = await openFixture(open);
+      clock.set(source.clock.nowMs());
+      for (let i = 1; i <= revisions; i += 1) await commit(store, put("mine", i));
+      await engine.seal(namespace, { state: "moved", to: "elsewhere" });
+      await engine.seal(namespace, filling);
+      await engine.clear(namespace);
+      await loadDump(engine, namespace, dump);
+      expect(await commit(store, put("theirs", 4))).toMatchObject({ revision: 4, writes: [{ version: 4 }] });
+      expect((await engine.dump(namespace, { part: "keys" })).facts).toMatchObject({ base: 0, gaps: [] });
+    }
+  });
+
   test("seals refuse what they must: copying only compaction, moving writes, moved and filling everything", async () => {
     const { engine, store, clock } = await openFixture(open);
     await commit(store, put("a", 1, { ttlMs: 5 }));

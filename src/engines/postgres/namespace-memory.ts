@@ -1,0 +1,185 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { requireUnsealed } from "../../store/engine-rules.ts";
+import type { BatchSource, Buried, StoredSlot } from "../../store/plan-batch.ts";
+import { BatchPlan, jumps } from "../../store/plan-batch.ts";
+import type { CommitResult, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
+import { lapseText, parseLapse } from "./log-rows.ts";
+import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import { seenAs } from "./namespace-row.ts";
+import type { Tables } from "./schema.ts";
+
+export type KnownSlot = StoredSlot & { readonly lapse: string | null };
+
+/** What lies under keys: there, remembered, or (neither) known to be nothing. */
+export interface KnownKeys {
+  readonly slots: Map<string, KnownSlot>;
+  readonly buried: Map<string, Buried>;
+  readonly nothing: Set<string>;
+}
+
+export type KnownRequests = ReadonlyMap<string, StoredRequest & { readonly keptUntilMs: number }>;
+
+export const noKeys = (): KnownKeys => ({ slots: new Map(), buried: new Map(), nothing: new Set() });
+
+/** Answers a plan from what is known. An entry that breaks a check is promised and filled in before anybody sees it. */
+export class KnownSource implements BatchSource {
+  readonly wanted: { readonly place: number; readonly entry: Entry }[] = [];
+  readonly #keys: KnownKeys;
+  readonly #requests: KnownRequests;
+
+  constructor(keys: KnownKeys, requests: KnownRequests = new Map()) {
+    this.#keys = keys;
+    this.#requests = requests;
+  }
+
+  readSlot(key: string): StoredSlot | undefined {
+    return this.#keys.slots.get(key);
+  }
+
+  readBuried(key: string): Buried | undefined {
+    return this.#keys.buried.get(key);
+  }
+
+  readRequest(key: string, nowMs: number): StoredRequest | undefined {
+    const known = this.#requests.get(key);
+    return known !== undefined && nowMs < known.keptUntilMs ? known : undefined;
+  }
+
+  readLapse(key: string): HistoryRecord | undefined {
+    return parseLapse(this.#keys.slots.get(key)?.lapse ?? null);
+  }
+
+  readEntry(_key: string, { place }: StoredSlot): Entry {
+    const entry = {} as Entry;
+    this.wanted.push({ place, entry });
+    return entry;
+  }
+}
+
+/** A batch decided from memory: to be written only if the guard finds that nothing has changed since. */
+export interface RememberedPlan {
+  readonly plan: BatchPlan;
+  readonly results: readonly CommitResult[];
+  readonly space: NamespaceRow;
+  readonly guard: string;
+}
+
+const keysMax = 4_096;
+/** After this long the facts are read again, and with them the server's clock. */
+const freshMsMax = 500;
+/** So many batches at most are not decided from memory after one was in vain: other processes write too, and each try costs a round trip. */
+const restMax = 256;
+
+/**
+ * What this process left of a namespace when it last committed to it. Whoever writes anything in a namespace counts its row's `changes` up, so a batch
+ * that names only remembered keys can be decided before the server is asked, and needs one round trip instead of two: the lock and the look at that count come
+ * first in it, and if the count is another, the transaction ends there and the batch is done anew the long way.
+ */
+export class NamespaceMemory {
+  readonly #timeSource: Clock | undefined;
+  #keys = noKeys();
+  #space: NamespaceRow | undefined;
+  #learntMs = 0;
+  #rest = 0;
+  #nextRest = 1;
+
+  constructor(timeSource: Clock | undefined) {
+    this.#timeSource = timeSource;
+  }
+
+  /** Decides the batch, if everything it needs is known; undefined otherwise. Nothing is changed by it. */
+  plan(t: Tables, clock: NamespaceClock, namespace: string, identity: string | null, commits: readonly PreparedCommit[]): RememberedPlan | undefined {
+    if (this.#rest > 0) {
+      this.#rest -= 1;
+      return undefined;
+    }
+    const known = this.#space;
+    const elapsedMs = performance.now() - this.#learntMs;
+    if (known === undefined || elapsedMs > freshMsMax || known.seal !== undefined || known.servedBy !== identity || clock.seenRevision(namespace) > known.revision)
+      return undefined;
+    if (!this.#knows(commits)) return undefined;
+    requireUnsealed(known.seal, "commit");
+    const hostMs = this.#timeSource?.nowMs() ?? known.hostMs + Math.ceil(elapsedMs);
+    const space: NamespaceRow = { ...known, ...seenAs(clock, namespace, hostMs, known.clockMs) };
+    const source = new KnownSource(this.#keys);
+    const plan = new BatchPlan(source, space, space.nowMs);
+    const results = commits.map((commit) => plan.apply(commit));
+    // Refusals carry values, and an answer that nothing changed must be of now: both are the long way's.
+    if (source.wanted.length > 0 || plan.rows.length === 0) return undefined;
+    return { plan, results, space, guard: this.#guard(t, known, space.nowMs, commits) };
+  }
+
+  /** What was decided from memory has happened. */
+  confirm({ space, plan }: RememberedPlan): void {
+    this.#nextRest = 1;
+    if (this.#space?.changes === space.changes) this.#note(space, plan);
+  }
+
+  /** After a commit that looked first: how it left the namespace and the keys it named. What was known of others holds only if nobody wrote in between. */
+  learn(space: NamespaceRow, plan: BatchPlan, { slots, buried, nothing }: KnownKeys): void {
+    const known = this.#keys;
+    if (this.#space?.changes !== space.changes || known.slots.size + known.buried.size + known.nothing.size > keysMax) this.#keys = noKeys();
+    for (const [key, slot] of slots) this.#set(key, slot);
+    for (const [key, grave] of buried) this.#set(key, undefined, grave);
+    for (const key of nothing) this.#set(key);
+    this.#learntMs = performance.now();
+    this.#note(space, plan);
+  }
+
+  /** Others have written meanwhile. */
+  wasInVain(): void {
+    this.#space = undefined;
+    this.#rest = this.#nextRest;
+    this.#nextRest = Math.min(restMax, this.#nextRest * 2);
+  }
+
+  #note(space: NamespaceRow, plan: BatchPlan): void {
+    for (const [key, { present, row, index }] of plan.changed()) {
+      const { place, version, createdAtMs, expiresAtMs } = row;
+      const anchor = jumps(row) ? place : row.anchor;
+      if (present) this.#set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: index !== undefined, lapse: lapseText(row.lapse) });
+      else this.#set(key, undefined, { place, version, anchor });
+    }
+    this.#space = { ...space, changes: space.changes + 1 };
+  }
+
+  #set(key: string, slot?: KnownSlot, grave?: Buried): void {
+    const { slots, buried, nothing } = this.#keys;
+    if (slot === undefined) slots.delete(key);
+    else slots.set(key, slot);
+    if (grave === undefined) buried.delete(key);
+    else buried.set(key, grave);
+    if (slot === undefined && grave === undefined) nothing.add(key);
+    else nothing.delete(key);
+  }
+
+  /** Request keys and texts to search by are not remembered. */
+  #knows(commits: readonly PreparedCommit[]): boolean {
+    const { slots, buried, nothing } = this.#keys;
+    for (const { checks, writes, request } of commits) {
+      if (request !== undefined) return false;
+      for (const { key } of checks) if (!slots.has(key) && !buried.has(key) && !nothing.has(key)) return false;
+      for (const write of writes) {
+        const slot = slots.get(write.key);
+        if (slot === undefined ? !buried.has(write.key) && !nothing.has(write.key) : slot.findable) return false;
+        if (write.op === "put" && write.index !== undefined) return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Locks the row and divides by zero unless it is as remembered, and unless the server's clock has not reached the next moment at which something that
+   * the batch names expires: what was decided by the remembered clock is then what the server's own would have decided.
+   */
+  #guard(t: Tables, known: NamespaceRow, nowMs: number, commits: readonly PreparedCommit[]): string {
+    let untilMs = nowMs + 100;
+    for (const { checks, writes } of commits)
+      for (const { key } of [...checks, ...writes]) {
+        const expiresAtMs = this.#keys.slots.get(key)?.expiresAtMs;
+        if (expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs < untilMs) untilMs = expiresAtMs;
+      }
+    const isInTime = this.#timeSource === undefined ? `AND extract(epoch FROM clock_timestamp()) * 1000 < ${untilMs}` : "";
+    return `SELECT 1 / (CASE WHEN count(*) = 1 ${isInTime} THEN 1 ELSE 0 END) FROM (SELECT 1 FROM ${t.namespace} WHERE id = ${known.id} AND changes = ${known.changes} AND revision = ${known.revision} FOR UPDATE) same`;
+  }
+}
