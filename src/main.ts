@@ -5,7 +5,7 @@ import type { Config } from "./config.ts";
 import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
 import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
-import { hasPassword } from "./kernel/store-url.ts";
+import { hasPassword, shownUrl } from "./kernel/store-url.ts";
 import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
@@ -120,7 +120,7 @@ function namingStore(error: unknown, { store, origins }: Config): unknown {
   if (!isHoldfastError(error) || error.code === "invalid_input") return error;
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   const reason = typeof code === "string" ? `, ${code}` : "";
-  const place = `store: ${store} (from ${origins.store === "default" ? "the default" : origins.store}${reason})`;
+  const place = `store: ${shownUrl(store)} (from ${origins.store === "default" ? "the default" : origins.store}${reason})`;
   return new HoldfastError(error.code, `${error.message.replace(/\.$/, "")}; ${place}`, { hint: error.hint, details: error.details, cause: error });
 }
 

@@ -1,13 +1,17 @@
 import type { Clock } from "../kernel/clock.ts";
-import { HoldfastError } from "../kernel/errors.ts";
+import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import { limits } from "./limits.ts";
 import type { CommitResult, Engine, PreparedCommit } from "./store.ts";
 
 interface Waiting {
   readonly commit: PreparedCommit;
+  readonly sinceMs: number;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** A connection that broke at once is worth another try; one that took this long is not. */
+const patienceMs = 250;
 
 /**
  * Group commit, written once for every engine: what arrives while a batch is in flight becomes the next batch,
@@ -31,7 +35,7 @@ export class Committer {
     if (this.#waiting.length >= limits.queuedCommitsMax)
       return Promise.reject(new HoldfastError("unavailable", `${limits.queuedCommitsMax} commits are already waiting in this process.`, { hint: "Slow down and try again." }));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ commit, resolve, reject });
+      this.#waiting.push({ commit, sinceMs: this.#clock.nowMs(), resolve, reject });
       if (this.#running) return;
       this.#running = true;
       // One turn of the event loop gathers everything the same burst of input brings.
@@ -50,11 +54,20 @@ export class Committer {
         batch.forEach((waiting, i) => waiting.resolve(results[i] as CommitResult));
       } catch (error) {
         for (const waiting of batch) waiting.reject(error);
+        if (isHoldfastError(error, "unavailable") || isHoldfastError(error, "outcome_unknown")) this.#refuseThoseWhoWaited();
       }
       // Callers that were answered may ask again in this same turn: let them join the next batch.
       if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#clock.turn(resolve));
     }
     this.#running = false;
+  }
+
+  /** The engine has its own time limit for one batch; whoever stood behind one that used it up must not begin a second. They were never sent. */
+  #refuseThoseWhoWaited(): void {
+    const nowMs = this.#clock.nowMs();
+    const waited = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs > patienceMs);
+    this.#waiting = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs <= patienceMs);
+    for (const { reject } of waited) reject(new HoldfastError("unavailable", "The store did not answer what was sent before this; nothing was changed.", { hint: "Try again." }));
   }
 
   #nextBatch(): Waiting[] {

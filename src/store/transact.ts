@@ -40,8 +40,8 @@ export async function transact<Note extends Json, Answer>(scope: Scope, operatio
     try {
       return await attempt(scope, operation);
     } catch (again) {
-      // A refusal to answer now says nothing of the first try, which may have happened.
-      throw isHoldfastError(again, "unavailable") ? error : again;
+      // Whatever the second try met, it says nothing of the first one, which may have happened, or may still.
+      throw isHoldfastError(again, "request_key_reused") ? again : error;
     }
   }
 }

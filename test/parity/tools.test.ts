@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { catalog } from "../../src/tools/catalog.ts";
@@ -30,6 +30,8 @@ beforeAll(async () => {
 /** By engine other than memory, what may be different. */
 const own = new Map<string, ReadonlyMap<string, unknown>>();
 
+const wholeLog = { part: "log", after: 0 } as const;
+
 describe("the story", () => {
   test("calls every tool of every profile, and each of them answered", () => {
     const offered = new Set(profiles.flatMap((profile) => selectTools({ profile }).map(({ name }) => name)));
@@ -52,14 +54,21 @@ describe("the story", () => {
 
 for (const on of engines.filter(({ name }) => name !== "memory"))
   describe(`the story on ${on.name}`, () => {
-    test("gets the answers that it gets on memory, one by one", { timeout: 60_000 }, async () => {
+    test("gets the answers that it gets on memory, one by one, and is still there when the store is opened again", { timeout: 60_000 }, async () => {
       const clock = manualClock();
-      const engine = await on.openOnClock(await on.freshUrl(), clock);
-      onTestFinished(() => engine[Symbol.asyncDispose]());
+      const url = await on.freshUrl();
       const startedMs = performance.now();
-      const teller = await tellAgain(engine, clock);
-      own.set(on.name, teller.own);
-      console.log(`the story on ${on.name}: ${teller.told.length} questions, ${teller.answered.size} tools; ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
+      const stored = { namespace: "", log: {} };
+      {
+        await using engine = await on.openOnClock(url, clock);
+        const teller = await tellAgain(engine, clock);
+        own.set(on.name, teller.own);
+        Object.assign(stored, { namespace: teller.namespace, log: await engine.dump(teller.namespace, wholeLog) });
+        console.log(`the story on ${on.name}: ${teller.told.length} questions, ${teller.answered.size} tools; ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
+      }
+      if (!on.durable) return;
+      await using again = await on.openOnClock(url, clock);
+      expect(await again.dump(stored.namespace, wholeLog)).toEqual(stored.log);
     });
   });
 

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { keyRange } from "../../src/store/ranges.ts";
@@ -67,4 +69,40 @@ test("an answer lost twice stays unknown, and asking again with the same key giv
   await expect(increment(worse.scope("k"))).rejects.toMatchObject({ code: "outcome_unknown" });
   expect(await increment(worse.scope("k"))).toBe(1);
   expect([await value(), await worse.value()]).toEqual([1, 1]);
+});
+
+test("after an answer was lost, no refusal of the second try says that nothing was changed", async () => {
+  const { scope, value } = openLossy(["after"]);
+  let tries = 0;
+  const refusing = { ...scope("k"), store: { ...scope().store, readRequest: async () => undefined } };
+  const call = transact<null, number>(refusing, {
+    decide: () => {
+      tries += 1;
+      if (tries > 1) throw new HoldfastError("storage_full", "The disk is full; nothing was changed.");
+      return { checks: [], writes: [{ op: "put", key: "counter", value: 1 }], note: null };
+    },
+    finish: () => 1,
+  });
+  await expect(call).rejects.toMatchObject({ code: "outcome_unknown" });
+  expect([tries, await value()]).toEqual([2, 1]);
+});
+
+test("a commit that stood behind one without an answer is refused with it, instead of beginning to wait anew", async () => {
+  const engine = new MemoryEngine(systemClock);
+  let sent = 0;
+  const silent: Engine = Object.assign(Object.create(engine) as Engine, {
+    commit: async () => {
+      sent += 1;
+      await sleep(400);
+      throw new HoldfastError("outcome_unknown", "No answer came in time.");
+    },
+  });
+  const store = openNamespaceStore(silent, "silent", systemClock);
+  const put = (key: string) => store.commit({ writer: "tester", writes: [{ op: "put", key, value: 1 }] });
+  const first = put("a").catch((error: HoldfastError) => error.code);
+  await sleep(50);
+  const behind = put("b").catch((error: HoldfastError) => error.code);
+  await sleep(330);
+  const justNow = put("c").catch((error: HoldfastError) => error.code);
+  expect([await first, await behind, await justNow, sent]).toEqual(["outcome_unknown", "unavailable", "outcome_unknown", 2]);
 });

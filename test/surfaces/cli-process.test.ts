@@ -35,7 +35,16 @@ describe("the executable", () => {
     expect(await run("workflow", "status", "wf-none")).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(/^holdfast: [^\n]+\n$/) });
     expect(await run("--json", "get", "none")).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\{"key":"none",.*"found":false.*\}\n$/) });
     expect(await run("--profile", "codeing", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --profile: must be one of all, /) });
-    expect(await run("--store", "redis://x", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --store: [^\n]*sqlite:, memory:/) });
+    expect(await run("--store", "mysql://x", "ls")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^holdfast: --store: must be sqlite:PATH, postgres:[^\n]* or memory:/),
+    });
+  });
+
+  test.each(["postgres://agent:s3cret@127.0.0.1:1/work", "redis://agent:s3cret@127.0.0.1:1"])("a server that cannot be reached is named without its password: %s", async (url) => {
+    const failed = await run("--store", url, "ls");
+    expect(failed).toMatchObject({ code: 6, stderr: expect.stringMatching(/\bholdfast: [^\n]*store: (postgres|redis):\/\/agent@127\.0\.0\.1:1/) });
+    expect(failed.stdout + failed.stderr).not.toContain("s3cret");
   });
 
   test.skipIf(process.platform === "win32" || process.getuid?.() === 0)("a store that cannot be opened is named, with where its name came from and the system's code", async () => {

@@ -12,11 +12,12 @@ import { seededRandom } from "../../support/seeded-random.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
 
 type Told = { ready: true } | { change: Change };
-const lives = 10;
 const range = prefixRange("watched/");
 
 for (const on of sharedEngines)
   describe(`watching (G10) on ${on.name}`, () => {
+    const lives = on.isServer ? 6 : 10;
+
     test(`a watcher killed and restarted ${lives} times beside two writing processes sees every change once, in order, whole`, { timeout: 300_000 }, async () => {
       const url = await on.freshUrl();
       await using engine = await openEngine(url);
