@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -52,7 +51,7 @@ export async function openRuntime(config: Config, options: OpenOptions): Promise
 
 export async function openStore(config: Config, { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true }: OpenOptions): Promise<OpenStore> {
   const clock = systemClock;
-  const engine = await openEngineOrBeside(config, { clock, log }, creates);
+  const engine = await openEngineOrBeside(config, { clock, log, creates });
   try {
     const store = openNamespaceStore(engine, config.namespace, clock);
     const server = { version, startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine, mirror: mirrorOf(config, log), ...journalFacts(config) };
@@ -98,8 +97,7 @@ export async function openScratch(): Promise<{ readonly engine: Engine } & Async
  * Where only the command was changed, a replaced system's variable still names that system's own file. It is left as it is:
  * Holdfast's store stands beside it, and the log says how to bring the contents over.
  */
-async function openEngineOrBeside({ store, origins }: Config, options: { readonly clock: Clock; readonly log: Log }, creates: boolean): Promise<Engine> {
-  if (!creates) requireStore(store);
+async function openEngineOrBeside({ store, origins }: Config, options: { readonly clock: Clock; readonly log: Log; readonly creates: boolean }): Promise<Engine> {
   try {
     return await openEngine(store, options);
   } catch (error) {
@@ -110,15 +108,8 @@ async function openEngineOrBeside({ store, origins }: Config, options: { readonl
       used_instead: `${store}.holdfast`,
       to_bring_it_over: `holdfast import ${store.slice("sqlite:".length)}`,
     });
-    if (!creates) requireStore(`${store}.holdfast`);
     return openEngine(`${store}.holdfast`, options);
   }
-}
-
-/** For whoever only looks: looking must not leave an empty store behind. */
-function requireStore(store: string): void {
-  if (!store.startsWith("sqlite:") || existsSync(store.slice("sqlite:".length))) return;
-  throw new HoldfastError("not_found", "There is no store there yet; nothing was created.", { hint: "The first command that writes makes it, and so does the server." });
 }
 
 /** The refusal names the flag or variable that the person wrote. */

@@ -1,35 +1,40 @@
+import { existsSync } from "node:fs";
 import type { Clock } from "../kernel/clock.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { silentLog } from "../kernel/log.ts";
+import { noStoreError } from "../store/engine-rules.ts";
 import type { Engine } from "../store/store.ts";
 
 export interface OpenEngineOptions {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly sqliteDriver?: "auto" | "node" | "photostructure";
+  /** False: a store that is not there yet is `not_found` instead of being made. */
+  readonly creates?: boolean;
 }
 
 type Opener = (url: string, options: Required<OpenEngineOptions>) => Promise<Engine>;
 
 /** Its clock is the server's. */
-const openPostgres: Opener = async (url, { log }) => {
+const openPostgres: Opener = async (url, { log, creates }) => {
   const { openPostgresEngine } = await import("./postgres/postgres-engine.ts");
-  return openPostgresEngine({ url, log });
+  return openPostgresEngine({ url, log, creates });
 };
 
 /** One server, a group behind sentinels or a cluster, each with or without TLS; its clock is the server's. */
-const openRedis: Opener = async (url, { log }) => {
+const openRedis: Opener = async (url, { log, creates }) => {
   const { openRedisEngine } = await import("./redis/redis-engine.ts");
-  return openRedisEngine({ url, log });
+  return openRedisEngine({ url, log, creates });
 };
 
 /** Every kind of store by the scheme of its URL. An engine and its driver are loaded only when used. */
 const openers: Readonly<Record<string, Opener>> = {
-  sqlite: async (url, { clock, log, sqliteDriver }) => {
+  sqlite: async (url, { clock, log, sqliteDriver, creates }) => {
     const path = url.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
     if (path === "" || path === ":memory:") throw invalidInput("store", "sqlite: needs the path of a file, for example sqlite:data/holdfast.db (memory: keeps nothing on disk)");
+    if (!creates && !existsSync(path)) throw noStoreError();
     const { openSqliteEngine } = await import("./sqlite/sqlite-engine.ts");
     return openSqliteEngine({ path, clock, log, driver: sqliteDriver });
   },
@@ -47,7 +52,7 @@ const openers: Readonly<Record<string, Opener>> = {
   },
 };
 
-export async function openEngine(url: string, { clock = systemClock, log = silentLog, sqliteDriver = "auto" }: OpenEngineOptions = {}): Promise<Engine> {
+export async function openEngine(url: string, { clock = systemClock, log = silentLog, sqliteDriver = "auto", creates = true }: OpenEngineOptions = {}): Promise<Engine> {
   const scheme = /^([a-z]+(?:\+[a-z]+)?):/.exec(url)?.[1] ?? "";
   const open = Object.hasOwn(openers, scheme) ? openers[scheme] : undefined;
   if (open === undefined)
@@ -57,5 +62,5 @@ export async function openEngine(url: string, { clock = systemClock, log = silen
         .map((name) => `${name}:`)
         .join(", ")}`,
     );
-  return open(url, { clock, log, sqliteDriver });
+  return open(url, { clock, log, sqliteDriver, creates });
 }

@@ -116,6 +116,10 @@ export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly
 export const restsFrom = (seal: Seal | undefined, chore: "sweep" | "compact", nowMs: number): boolean =>
   seal !== undefined && (seal.state !== "copying" || (chore === "compact" && nowMs < seal.untilMs));
 
+/** For whoever only looks: looking must not leave an empty store behind. */
+export const noStoreError = (): HoldfastError =>
+  new HoldfastError("not_found", "There is no store there yet; nothing was created.", { hint: "The first command that writes makes it, and so does the server." });
+
 export const futureRevisionError = (asked: Revision, newest: Revision): HoldfastError =>
   new HoldfastError("invalid_input", `revision: ${asked} has not happened yet; the newest is ${newest}`, { details: { field: "revision", newest } });
 

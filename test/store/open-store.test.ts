@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
+import { freshPostgresUrl, freshRedisUrl } from "../support/servers/fresh-url.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a URL chooses the engine: sqlite: by path, with or without the two slashes, and memory:", async () => {
@@ -26,4 +27,17 @@ test("any other scheme is refused with the ones that are accepted", async () => 
 test("sqlite: without a file, or in memory, is refused", async () => {
   for (const url of ["sqlite:", "sqlite::memory:"])
     await expect(openEngine(url), url).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("path of a file") });
+});
+
+test.each([
+  ["SQLite", async () => `sqlite:${join(await temporaryFolder(), "store.db")}`],
+  ["PostgreSQL", freshPostgresUrl],
+  ["Redis", freshRedisUrl],
+])("looking makes no store on %s: it is not found until somebody writes", async (_name, freshUrl) => {
+  const url = await freshUrl();
+  const looks = () => openEngine(url, { creates: false });
+  await expect(looks()).rejects.toMatchObject({ code: "not_found" });
+  await expect(looks()).rejects.toMatchObject({ code: "not_found", message: expect.stringContaining("nothing was created") });
+  await (await openEngine(url))[Symbol.asyncDispose]();
+  await (await looks())[Symbol.asyncDispose]();
 });

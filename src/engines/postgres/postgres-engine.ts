@@ -39,7 +39,7 @@ import { isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
 import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
 import { Roads } from "./roads.ts";
 import type { Tables } from "./schema.ts";
-import { migrations, prepareStore, tablesIn } from "./schema.ts";
+import { prepareStore, tablesIn } from "./schema.ts";
 import { oldestVersion, openServerSession } from "./server.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import { readServerSettings } from "./server-settings.ts";
@@ -52,6 +52,8 @@ import { writeNamespace } from "./write-rows.ts";
 export interface PostgresEngineOptions {
   readonly url: string;
   readonly log?: Log;
+  /** False: a store that is not there yet is `not_found` instead of being made. */
+  readonly creates?: boolean;
   /** Instead of the server's clock; only for tests, which own time. */
   readonly timeSource?: Clock;
   /** Steps of the schema, and the oldest server; others only in tests of the refusals. */
@@ -66,7 +68,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
   const tables = tablesIn(settings.schema);
   const roads = new Roads((deadlineMs) => openServerSession(pg, settings, options.oldestVersion ?? oldestVersion, deadlineMs), settings, options.log ?? silentLog);
   try {
-    await roads.withSession((session, deadlineMs) => prepareStore(session, tables, deadlineMs, options.migrations ?? migrations));
+    await roads.withSession((session, deadlineMs) => prepareStore(session, tables, deadlineMs, options));
   } catch (error) {
     await roads.close();
     throw error;

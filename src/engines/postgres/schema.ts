@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../kernel/errors.ts";
+import { noStoreError } from "../../store/engine-rules.ts";
 import { foreignError, sqlState } from "./postgres-errors.ts";
 import type { Session } from "./session.ts";
 import { PipelineError, remaining } from "./session.ts";
@@ -71,11 +72,17 @@ const openAttemptsMax = 12;
 /** What two processes that make a new store at the same moment can do to each other: "exists already" in its several forms, and a catalogue row changed under one's hands. */
 const isCollision = (error: unknown): boolean => ["23505", "42P06", "42P07", "40001", "40P01", "XX000"].includes(sqlState(error) ?? "");
 
+export interface PrepareOptions {
+  /** False: where there is no store, none is made. */
+  readonly creates?: boolean;
+  readonly migrations?: readonly ((tables: Tables) => string)[];
+}
+
 /** Brings the store to this build's schema, or refuses it untouched. Any number of processes may do so at once. */
-export async function prepareStore(session: Session, tables: Tables, deadlineMs: number, steps: readonly ((tables: Tables) => string)[] = migrations): Promise<void> {
+export async function prepareStore(session: Session, tables: Tables, deadlineMs: number, options: PrepareOptions = {}): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await prepareOnce(session, tables, deadlineMs, steps);
+      return await prepareOnce(session, tables, deadlineMs, options);
     } catch (error) {
       const cause = error instanceof PipelineError ? error.cause : error;
       if (!session.isLost) await session.send([{ text: "ROLLBACK" }], deadlineMs);
@@ -85,7 +92,7 @@ export async function prepareStore(session: Session, tables: Tables, deadlineMs:
   }
 }
 
-async function prepareOnce(session: Session, tables: Tables, deadlineMs: number, steps: readonly ((tables: Tables) => string)[]): Promise<void> {
+async function prepareOnce(session: Session, tables: Tables, deadlineMs: number, { creates = true, migrations: steps = migrations }: PrepareOptions): Promise<void> {
   const ask = async (text: string, values?: readonly unknown[]) => (await session.send([{ text, values }], deadlineMs))[0]?.rows ?? [];
   const present = (
     await ask("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v')", [tables.schema])
@@ -94,6 +101,7 @@ async function prepareOnce(session: Session, tables: Tables, deadlineMs: number,
   if (present.length > 0 && !isOurs) throw foreignError(tables.schema);
   // A look without a lock is enough nearly always.
   if (isOurs && requireKnown(await ask(versionQuery(tables)), tables, steps.length) === steps.length) return requireWhole(present, tables);
+  if (!isOurs && !creates) throw noStoreError();
   await ask("BEGIN ISOLATION LEVEL READ COMMITTED");
   if (!isOurs) {
     const [schema] = await ask("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);

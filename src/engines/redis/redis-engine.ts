@@ -3,7 +3,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { shownUrl } from "../../kernel/store-url.ts";
-import { requireUnsealed } from "../../store/engine-rules.ts";
+import { noStoreError, requireUnsealed } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type {
   CommitResult,
@@ -53,15 +53,17 @@ const schemaVersion = 1;
 export interface RedisEngineOptions {
   readonly url: string;
   readonly log?: Log;
+  /** False: a store that is not there yet is `not_found` instead of being made. */
+  readonly creates?: boolean;
   /** Replaces the server's clock; only in tests, which own time. */
   readonly timeSource?: Clock;
 }
 
-export async function openRedisEngine({ url, log = silentLog, timeSource }: RedisEngineOptions): Promise<Engine> {
+export async function openRedisEngine({ url, log = silentLog, timeSource, creates = true }: RedisEngineOptions): Promise<Engine> {
   const settings = parseRedisUrl(url);
   const engine = new RedisEngine(await loadDriver(), settings, shownUrl(url), log, timeSource);
   try {
-    await engine.ready();
+    await engine.ready(creates);
     return engine;
   } catch (error) {
     await engine[Symbol.asyncDispose]();
@@ -76,6 +78,9 @@ async function loadDriver(): Promise<Driver> {
     throw new HoldfastError("store_unsupported", "The driver for Redis is not installed.", { hint: "Install it beside Holdfast: npm install ioredis@6", cause });
   }
 }
+
+/** A server that is not there when the store is opened is more likely a wrong address than one that is about to come back. */
+const openMsMax = 3_000;
 
 class RedisEngine implements Engine {
   readonly name = "redis";
@@ -100,13 +105,14 @@ class RedisEngine implements Engine {
   }
 
   /** Every server is there and fit, and the keys under the prefix are ours, in a form that this build knows. */
-  async ready(): Promise<void> {
-    await this.#roads.servers();
+  async ready(creates: boolean): Promise<void> {
+    await this.#roads.servers(performance.now() + Math.min(this.#settings.deadlineMs, openMsMax));
     const key = storeKey(this.#settings.prefix);
     const found = await this.#roads.read(key, async (send) => {
-      await send("hsetnx", [key, "schema", String(schemaVersion)]);
+      if (creates) await send("hsetnx", [key, "schema", String(schemaVersion)]);
       return send("hget", [key, "schema"]);
     });
+    if (found === null) throw noStoreError();
     const version = Number(found);
     if (!Number.isSafeInteger(version) || version < 1)
       throw new HoldfastError("store_damaged", "The key that says whose the store's keys are is not what Holdfast writes there. Nothing was overwritten.", {

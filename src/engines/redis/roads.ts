@@ -21,7 +21,7 @@ export interface Roads {
   /** When a call that begins now must end. */
   deadline(): number;
   /** Every server that is in use, as it is now. */
-  servers(): Promise<readonly ServerFacts[]>;
+  servers(untilMs?: number): Promise<readonly ServerFacts[]>;
   close(): void;
 }
 
@@ -82,8 +82,7 @@ export class RedisRoads implements Roads {
     return this.#newLink(await this.#addressOf(key, untilMs));
   }
 
-  async servers(): Promise<readonly ServerFacts[]> {
-    const untilMs = this.deadline();
+  async servers(untilMs = this.deadline()): Promise<readonly ServerFacts[]> {
     const addresses = this.#map === undefined ? [singleNode] : await this.#map.primaries(untilMs);
     return Promise.all(
       addresses.map(async (address) => {
