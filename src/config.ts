@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
+import { storeProblem } from "./kernel/store-url.ts";
 import type { SettingName, SettingSource, Settings } from "./settings.ts";
 import { absolutePath, configFileSource, configSchema, homeFolder, settingFlags, settingSources } from "./settings.ts";
 
@@ -65,7 +66,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
 
 function refusal(name: SettingName, given: Partial<Record<SettingName, Given>>): HoldfastError {
   const { raw, origin } = given[name] as Given;
-  const error = invalidInput(origin, settingSources[name].allowed);
+  const error = invalidInput(origin, (name === "store" && typeof raw === "string" ? storeProblem(raw) : undefined) ?? settingSources[name].allowed);
   if (name !== "store" || typeof raw !== "string" || /^[a-z]+:/i.test(raw)) return error;
   return new HoldfastError("invalid_input", error.message, { details: error.details, hint: `A file is written with its scheme, for example sqlite:${raw}.` });
 }

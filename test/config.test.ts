@@ -122,7 +122,6 @@ describe("the store", () => {
 
   test.each([
     [{ store: "mysql://root:secret@host/db" }, {}, "--store"],
-    [{ store: "postgres:secret" }, {}, "--store"],
     [{}, { STATE_BACKEND: "redis", REDIS_URL: "cache.secret:6379" }, "STATE_BACKEND=redis"],
     [{ store: "sqlite:" }, {}, "--store"],
     [{}, { HOLDFAST_STORE: "./x.db" }, "HOLDFAST_STORE"],
@@ -130,6 +129,11 @@ describe("the store", () => {
     const refused = refusalOf(() => readConfig(flags, environment));
     expect(refused.message).toMatch(new RegExp(`^${origin}: must be sqlite:PATH, postgres://.* or memory:`));
     expect(refused.message).not.toContain("secret");
+  });
+
+  test("a server's URL without a server is refused with the form it should have", () => {
+    for (const store of ["postgres:secret", "redis://", "rediss://?password=secret", "redis+cluster:"])
+      expect(refusalOf(() => readConfig({ store }, {})).message, store).toMatch(/^--store: needs a host: (postgres|redis|redis\+cluster):\/\/[^?]*$/);
   });
 
   test("a bare path is refused with the URL that was meant", () => {

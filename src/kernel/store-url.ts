@@ -29,7 +29,7 @@ export function schemeOf(url: string): StoreScheme | undefined {
 export function storeProblem(url: string): string | undefined {
   const scheme = schemeOf(url);
   if (scheme === undefined || (scheme === "sqlite" && url.length === "sqlite:".length)) return `must be ${storeForms}`;
-  if (scheme !== "sqlite" && scheme !== "memory" && !/^[a-z+]+:\/\/[^/]/.test(url))
+  if (scheme !== "sqlite" && scheme !== "memory" && !/^[a-z+]+:\/\/[^/?#]/.test(url))
     return `needs a host: ${forms[scheme] ?? forms[scheme.replace("rediss", "redis").replace("sql", "") as StoreScheme]}`;
   return undefined;
 }

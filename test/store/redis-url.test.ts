@@ -111,3 +111,8 @@ test("a range is filtered by what its ends do not share, never by half a charact
 test("the documents name exactly the rights that are asked for", () => {
   expect(readFileSync(join(import.meta.dirname, "..", "..", "docs", "engines.md"), "utf8")).toContain(`ACL SETUSER holdfast on >PASSWORD ${neededRights("holdfast:")}\n`);
 });
+
+test("a question mark in a password does not make the rest of it known", () => {
+  expect(() => parseRedisUrl("redis://:se?cret@cache")).toThrow(/^store: has a setting without a proper name/);
+  expect(() => parseRedisUrl("redis://cache?colour=red")).toThrow(/^store: does not know the setting "colour"; known are /);
+});

@@ -128,7 +128,8 @@ export class Link {
         break;
       } catch (error) {
         const failure = connectError(error, this.#settings.prefix);
-        if (attempt === 0) this.#log("warn", "redis_not_connected", { reason: failure.message });
+        // Whoever asks is told; the log is for who comes later.
+        if (attempt === 0) this.#log("info", "redis_not_connected", { reason: failure.message });
         this.#failure = failure;
       }
       this.#rouse();

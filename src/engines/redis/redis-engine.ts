@@ -109,7 +109,10 @@ class RedisEngine implements Engine {
     await this.#roads.servers(performance.now() + Math.min(this.#settings.deadlineMs, openMsMax));
     const key = storeKey(this.#settings.prefix);
     const found = await this.#roads.read(key, async (send) => {
-      if (creates) await send("hsetnx", [key, "schema", String(schemaVersion)]);
+      // Looked at first: a full Redis refuses even a write that would change nothing, and what is stored must stay readable there.
+      const stored = await send("hget", [key, "schema"]);
+      if (stored !== null || !creates) return stored;
+      await send("hsetnx", [key, "schema", String(schemaVersion)]);
       return send("hget", [key, "schema"]);
     });
     if (found === null) throw noStoreError();

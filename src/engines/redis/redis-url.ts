@@ -98,12 +98,16 @@ function readDatabase(steps: readonly string[], topology: RedisSettings["topolog
   return Number(text);
 }
 
+/** A question mark that belongs to a password makes what follows look like a setting: only what can be a name is shown. */
+const settingSaid = (name: string): string =>
+  /^[a-z_]{1,40}$/.test(name) ? `does not know the setting ${JSON.stringify(name)}` : "has a setting without a proper name (a ? in a password is written %3F)";
+
 function readSettings(query: string): Partial<Record<Setting, string>> {
   const settings: Partial<Record<Setting, string>> = {};
   for (const part of query.split("&").filter((one) => one !== "")) {
     const equals = part.indexOf("=");
     const name = equals < 0 ? part : part.slice(0, equals);
-    if (!known.includes(name as Setting)) throw invalidInput("store", `does not know the setting ${JSON.stringify(name.slice(0, 40))}; known are ${known.join(", ")}`);
+    if (!known.includes(name as Setting)) throw invalidInput("store", `${settingSaid(name)}; known are ${known.join(", ")}`);
     if (settings[name as Setting] !== undefined) throw invalidInput("store", `has the setting ${name} twice`);
     settings[name as Setting] = decode(equals < 0 ? "" : part.slice(equals + 1));
   }
