@@ -44,4 +44,16 @@ export function shownUrl(url: string): string {
   return `${start}${user === "" ? "" : `${user}@`}${place}`;
 }
 
+/** The settings that say which of several stores in one place is meant. */
+const placeSettings = ["schema", "prefix"];
+
+/** Where a store is, as it may be shown, stored and compared: as above, but two stores in one server stay two. */
+export function shownPlace(url: string): string {
+  const shown = shownUrl(url);
+  if (shown === url) return url;
+  const settings = new URLSearchParams(/\?([^#]*)/.exec(url.slice(url.lastIndexOf("@") + 1))?.[1] ?? "");
+  const kept = placeSettings.flatMap((name) => settings.getAll(name).map((value) => `${name}=${encodeURIComponent(value).replaceAll("%3A", ":")}`));
+  return kept.length === 0 ? shown : `${shown}?${kept.join("&")}`;
+}
+
 export const hasPassword = (url: string): boolean => /^[a-z+]+:\/\/[^@]*:[^@]+@/.test(url) || /[?&]password=/i.test(url);

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../kernel/errors.ts";
+import { canonicalJson } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
 import type { Check, Entry, LogRow, NamespaceFacts, Revision, Seal, StoredRecord } from "./store.ts";
 
@@ -90,10 +91,28 @@ export function requireUnsealed(seal: Seal | undefined, use: "read" | "commit"):
   });
 }
 
-/** Records of another store are taken only by a namespace that nobody uses meanwhile. */
-export function requireFilling(seal: Seal | undefined): void {
+/** Records of another store are taken only by a namespace that nobody uses meanwhile, and only from the one who fills it. */
+export function requireFilling(seal: Seal | undefined, by?: string): void {
   if (seal?.state !== "filling") throw new HoldfastError("invalid_input", 'seal: records can only be loaded into a namespace that is sealed as "filling"');
+  if (by !== undefined && seal.by !== by) throw new HoldfastError("conflict", "Somebody else has taken over filling this namespace; nothing was changed.");
 }
+
+export const isSameSeal = (a: Seal | undefined, b: Seal | undefined): boolean => canonicalJson(a) === canonicalJson(b);
+
+/** Called by engines in the transaction that changes the seal: whoever acts on another than was thought would undo what somebody relies on. */
+export function requireSeal(found: Seal | undefined, expected: Seal | undefined): void {
+  if (isSameSeal(found, expected)) return;
+  const [is, not] = [sealWords(found), sealWords(expected)];
+  throw new HoldfastError("conflict", `This namespace is ${is}, ${is === not ? "but not by the one expected" : `not ${not}`}; nothing was changed.`, {
+    hint: "Somebody else copies, moves or fills it; look again.",
+    details: { found: found?.state ?? "unsealed", expected: expected?.state ?? "unsealed" },
+  });
+}
+
+const sealWords = (seal: Seal | undefined): string => {
+  if (seal === undefined) return "unsealed";
+  return `sealed as ${seal.state}${seal.state === "moving" || seal.state === "moved" ? ` to ${seal.to}` : ""}`;
+};
 
 const bytesOf = (record: StoredRecord): number =>
   (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) + 256;

@@ -299,12 +299,14 @@ export interface NamespaceFacts {
  * - `moved`: everything is refused with `moved`, naming `to`;
  * - `filling`: not complete yet, everything is refused with `unavailable`; `progress` is the mover's own.
  * `dump`, `load`, `seal` and `health` work at all times; sweeping and compacting a namespace under the last three does nothing.
+ * `by` is a name that one run of one job gave itself: nobody takes the seal of another for its own. Several may hold a namespace as `copying`, each until its own
+ * time; `untilMs` is the latest of them.
  */
 export type Seal =
-  | { readonly state: "copying"; readonly untilMs: number }
-  | { readonly state: "moving" }
-  | { readonly state: "moved"; readonly to: string }
-  | { readonly state: "filling"; readonly progress: Json };
+  | { readonly state: "copying"; readonly untilMs: number; readonly holds: Readonly<Record<string, number>> }
+  | { readonly state: "moving"; readonly by: string; readonly to: string }
+  | { readonly state: "moved"; readonly by?: string; readonly to: string }
+  | { readonly state: "filling"; readonly by?: string; readonly progress: Json };
 
 /** One part of what a namespace is made of, as stored: enough for another store to become equal. */
 export type StoredRecord = StoredLogRow | StoredKey | StoredRequestKey;
@@ -413,11 +415,14 @@ export interface Engine extends AsyncDisposable {
   /**
    * Takes over records as another store had them, durably and all or nothing. Log rows come in order and before the keys and requests that speak of them;
    * a live entry follows from its newest log row. The same records again change nothing. `facts`, when given, are then the namespace's (without the seal).
-   * Only for a namespace that is sealed as `filling`.
+   * Only for a namespace that is sealed as `filling`, and, where `by` is given, by just that one: `conflict` when another has taken over.
    */
-  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void>;
-  /** Sets the seal, or takes it away. Durable; holds for every process at once. */
-  seal(namespace: string, seal: Seal | undefined): Promise<void>;
+  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void>;
+  /**
+   * Sets the seal, or takes it away, if the one that is there is `expected` (none: there is none); otherwise nothing changes and a `conflict` says what was found.
+   * Durable; holds for every process at once.
+   */
+  seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void>;
   /** Takes a namespace that is sealed as `filling` back to one that was never used, the seal last. Broken off, it is still sealed and can be cleared again. */
   clear(namespace: string): Promise<void>;
 }

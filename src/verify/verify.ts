@@ -125,11 +125,19 @@ function judge(id: Guarantee, outcomes: readonly (CampaignResult & { readonly ca
   return { id, promise: promises[id], passed: violations.length === 0, figures: Object.fromEntries(about.map(({ campaign, figures }) => [campaign.name, figures])), violations };
 }
 
-/** Takes the scratch namespaces away, as if they had never been. Sealed first: what a killed worker had sent and a server has not applied yet is refused. */
+const cleaningsMax = 5;
+
+/**
+ * Takes the scratch namespaces away, as if they had never been, and looks again: a server may apply what a killed worker had sent a little later.
+ * The seal refuses that while a namespace is being cleared.
+ */
 async function cleanUp(engine: Engine, prefix: string): Promise<void> {
-  for (const namespace of await engine.namespaces()) {
-    if (!namespace.startsWith(`${prefix}-`)) continue;
-    await engine.seal(namespace, { state: "filling", progress: null });
-    await engine.clear(namespace);
+  for (let cleaning = 0; cleaning < cleaningsMax; cleaning += 1) {
+    const left = (await engine.namespaces()).filter((namespace) => namespace.startsWith(`${prefix}-`));
+    if (left.length === 0) return;
+    for (const namespace of left) {
+      await engine.seal(namespace, { state: "filling", progress: null });
+      await engine.clear(namespace);
+    }
   }
 }

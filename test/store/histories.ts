@@ -41,7 +41,7 @@ export type Step =
   | { readonly do: "request"; readonly key: string }
   | { readonly do: "search"; readonly query: SearchQuery }
   | { readonly do: "dump"; readonly query: DumpQuery }
-  | { readonly do: "seal"; readonly seal: Seal | undefined };
+  | { readonly do: "seal"; readonly seal: Seal | undefined; readonly expected?: Seal };
 
 // Few keys, so that histories meet themselves; two of them sort differently by bytes and by UTF-16 units.
 const key = fc.constantFrom("a", "a/1", "a/2", "b", "\u{FF5E}", "\u{1F600}");
@@ -118,8 +118,8 @@ const dumpQuery: fc.Arbitrary<DumpQuery> = fc.oneof(
   fc.record({ part: fc.constant("requests" as const), after: fc.record({ keptUntilMs: fc.constantFrom(0, startMs, startMs + limits.requestKeptMs), key: maybe(requestKey) }) }),
 );
 const seal: fc.Arbitrary<Seal> = fc.oneof(
-  fc.record({ state: fc.constant("copying" as const), untilMs: fc.integer({ min: startMs - 10, max: startMs + 100 }) }),
-  fc.constantFrom<Seal>({ state: "moving" }, { state: "moved", to: "redis://elsewhere" }, { state: "filling", progress: [1, "b"] }),
+  fc.integer({ min: startMs - 10, max: startMs + 100 }).map((untilMs): Seal => ({ state: "copying", untilMs, holds: { a: untilMs } })),
+  fc.constantFrom<Seal>({ state: "moving", by: "a", to: "redis://elsewhere" }, { state: "moved", to: "redis://elsewhere" }, { state: "filling", progress: [1, "b"] }),
 );
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -140,10 +140,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("dump" as const), query: dumpQuery }) },
 );
-/** A few steps under a seal, which is then taken away again: most of a history should be free to happen. */
+/** A few steps under a seal, which others try to change, and which is then taken away again: most of a history should be free to happen. */
 const sealed: fc.Arbitrary<Step[]> = fc
-  .tuple(seal, fc.array(step, { maxLength: 4 }))
-  .map(([put, steps]): Step[] => [{ do: "seal", seal: put }, { do: "dump", query: { part: "log", after: 0 } }, ...steps, { do: "seal", seal: undefined }]);
+  .tuple(seal, maybe(seal), maybe(seal), fc.array(step, { maxLength: 4 }))
+  .map(([put, theirs, expected, steps]): Step[] => [
+    { do: "seal", seal: put },
+    { do: "seal", seal: theirs, expected },
+    { do: "dump", query: { part: "log", after: 0 } },
+    ...steps,
+    { do: "seal", seal: undefined, expected: put },
+  ]);
 export const history = fc
   .array(fc.oneof({ weight: 24, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: sealed }), { maxLength: 40, size: "max" })
   .map((steps) => steps.flat());
@@ -190,7 +196,7 @@ export async function answer(engine: Engine, clock: ManualClock, namespace: stri
       case "dump":
         return await engine.dump(namespace, asked.query);
       case "seal":
-        return await engine.seal(namespace, asked.seal);
+        return await engine.seal(namespace, asked.seal, asked.expected);
     }
   } catch (error) {
     if (!isHoldfastError(error)) throw error;

@@ -100,3 +100,29 @@ test("through a pooler that gives every transaction another connection everythin
   expect(await msUntilRung(engine, () => commit(storeOf(outside), put("n", 1)))).toBeLessThan(2_000);
   stop();
 });
+
+test("what a process remembers of a namespace is never written once another has changed it: keys, sweeps, compaction and time", async () => {
+  const url = await freshPostgresUrl();
+  await using one = await openPostgresEngine({ url });
+  await using two = await openPostgresEngine({ url });
+  for (let round = 1; round <= 6; round += 1) {
+    // Each remembers its own last commit, and each time that is out of date.
+    expect((await commit(storeOf(one), put("shared", round))).writes).toMatchObject([{ version: 2 * round - 1 }]);
+    expect((await commit(storeOf(two), put("shared", round))).writes).toMatchObject([{ version: 2 * round }]);
+  }
+  // Compaction moves the version floor without a revision: a key forgotten by it starts above.
+  await commit(storeOf(one), [put("gone", 1), put("gone 2", 1)]);
+  await commit(storeOf(one), put("gone", 2));
+  await commit(storeOf(one), [{ op: "delete", key: "gone" }]);
+  while ((await two.compact(namespace, { ageMs: 0, revisions: 0, tombstones: 0 }, 1_000)).more);
+  expect((await commit(storeOf(one), put("gone", 3))).writes).toMatchObject([{ version: 3, existed: false }]);
+  expect((await commit(storeOf(one), put("new", 1))).writes).toMatchObject([{ version: 3, existed: false }]);
+
+  // Something that lapses between two commits is gone for the second, remembered or not.
+  await commit(storeOf(one), put("lease", 1, { ttlMs: 60 }));
+  await commit(storeOf(one), put("lease", 2, { ttlMs: 60 }));
+  await new Promise((resolve) => setTimeout(resolve, 70));
+  const late = await storeOf(one).commit(commitOf(put("lease", 3), { checks: [{ key: "lease", is: "present" }] }));
+  expect(late).toMatchObject({ ok: false, failed: [{ check: { key: "lease" } }] });
+  expect((await commit(storeOf(one), put("lease", 4), { checks: [{ key: "lease", is: "absent" }] })).writes).toMatchObject([{ version: 5, existed: false }]);
+});

@@ -88,7 +88,8 @@ async function wholeLog(engine: Engine, namespace: string, query: LogQuery): Pro
 async function leap(engine: Engine, namespace: string): Promise<void> {
   const { facts } = await engine.dump(namespace, { part: "keys" });
   const base = baseAbove(facts.revision, facts.revision, 5);
-  await engine.seal(namespace, { state: "filling", progress: null });
+  const seal = { state: "filling", progress: null } as const;
+  await engine.seal(namespace, seal);
   await engine.load(namespace, [], { ...facts, revision: base, base, gaps: [...facts.gaps, [facts.revision, base]] });
-  await engine.seal(namespace, undefined);
+  await engine.seal(namespace, undefined, seal);
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
 import type { Seal } from "../../src/store/store.ts";
+import { reseal } from "../store/conformance/whole-dump.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { runOnStores } from "./cli-stores.ts";
 
@@ -20,7 +21,7 @@ const json = async (...args: string[]) => JSON.parse((await holdfast(...args, "-
 
 async function sealOf(url: string, namespace: string, seal?: Seal): Promise<Seal | undefined> {
   await using engine = await openEngine(url);
-  if (seal !== undefined) await engine.seal(namespace, seal);
+  if (seal !== undefined) await reseal(engine, namespace, seal);
   return (await engine.dump(namespace, { part: "keys" })).facts.seal;
 }
 
@@ -73,7 +74,7 @@ test("chooses namespaces, copies instead of moving, and shows a plan without mak
 });
 
 test("a broken-off one is seen in the plan, goes on, or is undone", async () => {
-  await sealOf(from, "team-b", { state: "moving" });
+  await sealOf(from, "team-b", { state: "moving", by: "a", to });
   const progress = { by: `migration of "team-b" from ${from}`, compacted: 0, base: 0, stage: "log", log: 0, requestsMs: 0 };
   await sealOf(to, "team-b", { state: "filling", progress });
   expect(await holdfast("migrate", from, to, "--dry-run")).toMatchObject({ code: 0, stdout: expect.stringContaining("goes on where it was broken off") });

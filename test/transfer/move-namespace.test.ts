@@ -4,11 +4,11 @@ import { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, NamespaceFacts, StoredRecord } from "../../src/store/store.ts";
-import { factsOf } from "../../src/transfer/stores/copy-namespace.ts";
+import { factsOf } from "../../src/transfer/stores/change-seal.ts";
 import { moveNamespace, undoMove } from "../../src/transfer/stores/move-namespace.ts";
 import { patient } from "../../src/transfer/stores/patient-engine.ts";
 import { codeOf } from "../store/conformance/fixture.ts";
-import { wholeDump } from "../store/conformance/whole-dump.ts";
+import { reseal, wholeDump } from "../store/conformance/whole-dump.ts";
 import { override } from "../support/faulty-engine.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { fillNamespace, moveOptions, namespace } from "./moving-stores.ts";
@@ -140,8 +140,8 @@ function dying(engine: Engine, limit: { left: number }): Engine {
     return limit.left < 0 ? Promise.reject(new Error("killed")) : work();
   };
   return override(engine, {
-    load: (name, records, facts) => step(() => engine.load(name, records, facts)),
-    seal: (name, seal) => step(() => engine.seal(name, seal)),
+    load: (...args) => step(() => engine.load(...args)),
+    seal: (...args) => step(() => engine.seal(...args)),
     clear: (name) => step(() => engine.clear(name)),
   });
 }
@@ -187,9 +187,9 @@ describe("refused, with nothing changed:", () => {
     const before = await wholeDump(destination, namespace);
     expect(await codeOf(moveNamespace(moveOptions(source, destination, clock)))).toBe("invalid_input");
     expect(await wholeDump(destination, namespace)).toEqual(before);
-    await destination.seal(namespace, { state: "moved", to: "x" });
+    await reseal(destination, namespace, { state: "moved", to: "x" });
     await expect(moveNamespace(moveOptions(source, destination, clock))).rejects.toThrow("was moved away from there, to x");
-    await destination.seal(namespace, { state: "filling", progress: { by: "somebody else" } });
+    await reseal(destination, namespace, { state: "filling", progress: { by: "somebody else" } });
     await expect(moveNamespace(moveOptions(source, destination, clock))).rejects.toThrow("another job (somebody else)");
     await expect(undoMove(moveOptions(source, destination, clock))).rejects.toThrow("another job (somebody else)");
     expect((await factsOf({ engine: source, namespace })).seal).toBeUndefined();
@@ -203,9 +203,9 @@ describe("refused, with nothing changed:", () => {
 
   test("a source that is gone already or not whole itself", async () => {
     const { clock, source, destination } = await openPair(50);
-    await source.seal(namespace, { state: "moved", to: "elsewhere" });
+    await reseal(source, namespace, { state: "moved", to: "elsewhere" });
     await expect(moveNamespace(moveOptions(source, destination, clock))).rejects.toThrow("was moved already, to elsewhere");
-    await source.seal(namespace, { state: "filling", progress: null });
+    await reseal(source, namespace, { state: "filling", progress: null });
     await expect(moveNamespace(moveOptions(source, destination, clock))).rejects.toThrow("still being filled");
     expect(await destination.namespaces()).toEqual([]);
   });
@@ -244,10 +244,10 @@ describe("the comparison finds a planted fault:", () => {
   ];
   test.each(faults)("%s", async (_name, change) => {
     const { clock, source, destination, store } = await openPair(1_000);
-    await source.seal(namespace, { state: "filling", progress: null });
+    await reseal(source, namespace, { state: "filling", progress: null });
     const { facts } = await source.dump(namespace, { part: "keys" });
     await source.load(namespace, [], { ...facts, versionFloor: 7, gaps: [[0, 1]], base: 1 });
-    await source.seal(namespace, undefined);
+    await reseal(source, namespace, undefined);
     const faulty = override(destination, { load: (name, ...given) => destination.load(name, ...change(...(given as Parameters<Change>))) });
     const refuted = await moveNamespace(moveOptions(source, faulty, clock));
     expect(refuted).toMatchObject({ ok: false, difference: expect.stringMatching(/./) });
@@ -261,9 +261,9 @@ describe("the comparison finds a planted fault:", () => {
     const { clock, source, destination, store } = await openPair(500);
     // The last commit comes when everything has been compared: at the moment the source is sealed.
     const late = override(source, {
-      seal: async (name, seal) => {
+      seal: async (name, seal, expected) => {
         if (seal?.state === "moving") await store.commit({ writer: "late", writes: [{ op: "put", key: "late", value: 1 }] });
-        await source.seal(name, seal);
+        await source.seal(name, seal, expected);
       },
     });
     const losing = override(destination, {

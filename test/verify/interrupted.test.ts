@@ -7,6 +7,7 @@ import { openEngine } from "../../src/engines/open-store.ts";
 import { runVerify } from "../../src/verify/verify.ts";
 import { verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
+import { sharedEngines } from "../support/engines.ts";
 
 let executable: Awaited<ReturnType<typeof buildExecutable>>;
 beforeAll(async () => {
@@ -56,19 +57,20 @@ describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () 
     expect(await readdir(temporary)).toEqual([]);
   });
 
-  test("leaves nothing in the user's own store", { timeout: 30_000 }, async () => {
-    const temporary = await newFolder();
-    const url = `sqlite:${join(temporary, "own.db")}`;
-    const { child, finished, workers } = await startVerify(["--json", "--store", url], temporary);
-    await using engine = await openEngine(url);
-    // Far enough that there is something to empty.
-    while ((await engine.namespaces()).length === 0) await sleep(5);
-    child.kill("SIGINT");
-    const { code, stdout } = await finished;
-    expect({ code, error: JSON.parse(stdout).error.code }).toEqual({ code: 130, error: "cancelled" });
-    expect(workers.filter(isRunning)).toEqual([]);
-    expect(await engine.namespaces()).toEqual([]);
-  });
+  for (const on of sharedEngines)
+    test(`leaves nothing in the user's own store on ${on.name}`, { timeout: 30_000 }, async () => {
+      const temporary = await newFolder();
+      const url = await on.freshUrl();
+      const { child, finished, workers } = await startVerify(["--json", "--store", url], temporary);
+      await using engine = await openEngine(url);
+      // Far enough that there is something to empty.
+      while ((await engine.namespaces()).length === 0) await sleep(5);
+      child.kill("SIGINT");
+      const { code, stdout } = await finished;
+      expect({ code, error: JSON.parse(stdout).error.code }).toEqual({ code: 130, error: "cancelled" });
+      expect(workers.filter(isRunning)).toEqual([]);
+      expect(await engine.namespaces()).toEqual([]);
+    });
 });
 
 test("a campaign that waits for what its killed workers will never say is left alone soon", { timeout: 120_000 }, async () => {

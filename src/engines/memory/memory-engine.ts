@@ -8,6 +8,7 @@ import {
   letGoThrough,
   nextVersion,
   requireKept,
+  requireSeal,
   requireUnsealed,
   restsFrom,
   rowsToFetch,
@@ -327,12 +328,13 @@ export class MemoryEngine implements Engine {
     return dumpNamespace(this.#space(namespace), query);
   }
 
-  async load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
-    loadRecords(this.#space(namespace), records, facts);
+  async load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void> {
+    loadRecords(this.#space(namespace), records, facts, by);
   }
 
-  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+  async seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void> {
     const space = this.#space(namespace);
+    requireSeal(space.seal, expected);
     space.seal = seal;
     for (const ring of [...space.bells]) ring();
   }

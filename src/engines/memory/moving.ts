@@ -41,8 +41,8 @@ function storedKey(space: Namespace, key: string): StoredKey | undefined {
   return gone && { kind: "key", key, ...gone, present: false };
 }
 
-export function loadRecords(space: Namespace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined): void {
-  requireFilling(space.seal);
+export function loadRecords(space: Namespace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): void {
+  requireFilling(space.seal, by);
   for (const record of records) {
     if (record.kind === "log") loadRow(space, record);
     else if (record.kind === "key") loadKey(space, record);

@@ -39,13 +39,13 @@ type LinkedRow = StoredLogRow & PlannedRow;
 const placeName = (place: number): string => `${revisionAt(place)}.${seqAt(place)}`;
 
 /** Takes over records of another store in one transaction: what there was and is under their keys is looked up in one go, all of it written in another. */
-export async function loadRecords(tx: Transaction, place: BatchPlace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined): Promise<void> {
+export async function loadRecords(tx: Transaction, place: BatchPlace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): Promise<void> {
   const { tables: t } = place;
   const rows = records.filter((record): record is StoredLogRow => record.kind === "log");
   const keys = records.filter((record): record is StoredKey => record.kind === "key");
   const requests = records.filter((record): record is StoredRequestKey => record.kind === "request");
   const [space, ...answers] = await lockSpace(tx, place, ...foundStatements(t, place.id, rows, keys));
-  requireFilling(space.seal);
+  requireFilling(space.seal, by);
   const found = toFound(answers);
   const fresh = requireOrder(rows, found);
   const state = new FillingState(found);

@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { requireUnsealed } from "../../store/engine-rules.ts";
+import { requireSeal, requireUnsealed } from "../../store/engine-rules.ts";
 import type {
   CommitResult,
   Committed,
@@ -221,13 +221,14 @@ class PostgresEngine implements Engine {
     return this.#roads.reading((ask) => dumpPage(ask, this.#tables, this.#clock, namespace, query));
   }
 
-  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
-    return this.#writing(namespace, (tx, place) => loadRecords(tx, place, records, facts));
+  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void> {
+    return this.#writing(namespace, (tx, place) => loadRecords(tx, place, records, facts, by));
   }
 
-  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+  async seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void> {
     await this.#writing(namespace, async (tx, place) => {
       const [space] = await lockSpace(tx, place);
+      requireSeal(space.seal, expected);
       space.seal = seal;
       await tx.commit([writeNamespace(this.#tables, space)]);
     });

@@ -95,13 +95,14 @@ end
 
 /**
  * Records of another store. After the keys: number of log rows, ten arguments each (id, key, op, version, expiry, created, time, writer with agent, texts, value);
- * number of key records, five each (key, there, id, version, index); number of requests, two each; then '' or the facts, seven arguments.
+ * number of key records, five each (key, there, id, version, index); number of requests, two each; then '' or the facts, seven arguments. The last one: '' or who fills the namespace.
  */
 export const loadScript = luaScript(
   [],
   ["meta", "epoch", "documents", "slots"],
   `
 if seal_state ~= 'filling' then return {'not filling'} end
+if ARGV[#ARGV] ~= '' and ARGV[#ARGV] ~= match(m[8], '^{"state":"filling","by":"([^"]*)"') then return {'not yours'} end
 if leapt then leapt, revision, base, gaps = false, tonumber(m[1] or 0), tonumber(m[6] or 0), m[7] or '' end
 local keys = {}
 for i = 1, key_count do keys[i] = ARGV[6 + i] end
@@ -156,13 +157,14 @@ return {'ok'}
 `,
 );
 
-/** ARGV[6]: the seal as JSON, its state first; '' takes it away. */
+/** ARGV[6]: the seal as JSON, its state first; '' takes it away. ARGV[7]: the one that must be there, or ''. */
 export const sealScript = luaScript(
   [],
   ["meta"],
   `
+if (m[8] or '') ~= ARGV[7] then return {'other', m[8] or ''} end
 if ARGV[6] == '' then call('HDEL', META, 'seal') else call('HSET', META, 'seal', ARGV[6]) end
-return 'ok'
+return {'ok'}
 `,
 );
 

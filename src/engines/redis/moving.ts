@@ -1,11 +1,11 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import { requireFilling, requireKept } from "../../store/engine-rules.ts";
+import { requireFilling, requireKept, requireSeal } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
-import type { DumpPage, DumpQuery, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
+import type { DumpPage, DumpQuery, NamespaceFacts, Seal, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import { KeyNumbers } from "./commit-arguments.ts";
-import { clearScript, dumpKeysScript, dumpLogScript, dumpRequestsScript, loadScript } from "./moving-scripts.ts";
+import { clearScript, dumpKeysScript, dumpLogScript, dumpRequestsScript, loadScript, sealScript } from "./moving-scripts.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
-import { gapsText, indexText, nul, opCode, placeOf, recordText, requestText, toFacts, toIndex, toRequest, toStoredRow } from "./records.ts";
+import { gapsText, indexText, nul, opCode, placeOf, recordText, requestText, sealText, toFacts, toIndex, toRequest, toStoredRow } from "./records.ts";
 
 /** One page of everything that a namespace is made of; the scripts cut the pages. */
 export async function dumpPage(scripts: NamespaceScripts, query: DumpQuery): Promise<DumpPage> {
@@ -56,9 +56,10 @@ const keysIn = (flat: readonly string[]): StoredKey[] =>
 const requestsIn = (flat: readonly string[]): StoredRequestKey[] => groups(flat, 2).map(([key = "", text = ""]) => ({ kind: "request", key, ...toRequest(text) }));
 
 /** Takes over records of another store in one script: durable, and all or nothing. */
-export async function loadRecords(scripts: NamespaceScripts, records: readonly StoredRecord[], facts: NamespaceFacts | undefined): Promise<void> {
-  const [answer, row, newest] = (await scripts.write(loadScript, loadArguments(records, facts), { isMoving: true })) as [string, string?, string?];
+export async function loadRecords(scripts: NamespaceScripts, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): Promise<void> {
+  const [answer, row, newest] = (await scripts.write(loadScript, [...loadArguments(records, facts), by ?? ""], { isMoving: true })) as [string, string?, string?];
   if (answer === "not filling") requireFilling(undefined);
+  if (answer === "not yours") requireFilling({ state: "filling", progress: null }, by);
   if (answer === "order") throw new HoldfastError("invalid_input", `records: log row ${row?.replace("-", ".")} comes after ${newest?.replace("-", ".")}; rows must be in order`);
 }
 
@@ -89,6 +90,16 @@ function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts |
   if (facts === undefined) args.push("");
   else args.push(...[facts.revision, facts.clockMs, facts.compacted, facts.compactedAtMs, facts.versionFloor, facts.base].map(String), gapsText(facts.gaps));
   return [String(numbers.keys.length), ...numbers.keys, ...args];
+}
+
+export async function changeSeal(scripts: NamespaceScripts, seal: Seal | undefined, expected: Seal | undefined): Promise<void> {
+  for (let text = sealText(expected); ; ) {
+    const [answer, found = ""] = (await scripts.write(sealScript, [sealText(seal), text])) as [string, string?];
+    if (answer === "ok") return;
+    requireSeal(found === "" ? undefined : (JSON.parse(found) as Seal), expected);
+    // The same one, written in another order.
+    text = found;
+  }
 }
 
 /** In slices, each with a deadline of its own: a clearing that is broken off leaves the seal where it is. */

@@ -1,4 +1,5 @@
 import type { Json } from "../../kernel/json.ts";
+import { canonicalJson } from "../../kernel/json.ts";
 import type { Committed, Entry, HistoryRecord, IndexedText, LogRow, NamespaceFacts, Revision, Seal, StoredLogRow, StoredRequest, WriteOutcome } from "../../store/store.ts";
 
 /** How records look inside Redis: fields joined by NUL. Written by the scripts, read here. */
@@ -103,11 +104,12 @@ export function toFacts(text: string): Facts {
 
 export const gapsText = (gaps: NamespaceFacts["gaps"]): string => gaps.map(([kept, base]) => `${kept}:${base}`).join(" ");
 
-/** The state first: the scripts look for it where the text begins. */
+/** The state first: the scripts look for it where the text begins. Equal seals give equal texts, by which the scripts compare them. */
 export const sealText = (seal: Seal | undefined): string => {
   if (seal === undefined) return "";
   const { state, ...rest } = seal;
-  return JSON.stringify({ state, ...rest });
+  const others = canonicalJson(rest).slice(1);
+  return `{"state":"${state}"${others === "}" ? "" : ","}${others}`;
 };
 
 /** Outcomes of writes: version:existed:expiry, joined by semicolons. */

@@ -31,14 +31,13 @@ import { commitArguments, commitResults, partsOf } from "./commit-arguments.ts";
 import { healthOf } from "./engine-health.ts";
 import { filterOf, lexicalBounds, metaKey, namespacesKey, storeKey } from "./key-names.ts";
 import type { Driver } from "./link.ts";
-import { clearAll, dumpPage, loadRecords } from "./moving.ts";
-import { sealScript } from "./moving-scripts.ts";
+import { changeSeal, clearAll, dumpPage, loadRecords } from "./moving.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { ScriptRunner } from "./namespace-scripts.ts";
 import { readLive, readPast } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { countScript, requestScript, standingScript } from "./read-scripts.ts";
-import { sealText, toRequest } from "./records.ts";
+import { toRequest } from "./records.ts";
 import { lostAnswer } from "./redis-errors.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import { parseRedisUrl } from "./redis-url.ts";
@@ -257,14 +256,14 @@ class RedisEngine implements Engine {
     return dumpPage(this.#scripts.of(namespace), query);
   }
 
-  async load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+  async load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void> {
     await this.#list(namespace);
-    await loadRecords(this.#scripts.of(namespace), records, facts);
+    await loadRecords(this.#scripts.of(namespace), records, facts, by);
   }
 
-  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+  async seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void> {
     await this.#list(namespace);
-    await this.#scripts.of(namespace).write(sealScript, [sealText(seal)]);
+    await changeSeal(this.#scripts.of(namespace), seal, expected);
     this.#bell.ring(namespace);
   }
 

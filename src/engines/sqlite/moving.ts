@@ -117,8 +117,9 @@ export function loadRecords(
   name: string,
   records: readonly StoredRecord[],
   facts: NamespaceFacts | undefined,
+  by: string | undefined,
 ): void {
-  requireFilling(batch.seal);
+  requireFilling(batch.seal, by);
   loadRows(
     connection,
     batch,

@@ -4,7 +4,7 @@ import { systemClock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { requireUnsealed, restsFrom } from "../../store/engine-rules.ts";
+import { requireSeal, requireUnsealed, restsFrom } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type {
   CommitResult,
@@ -221,16 +221,18 @@ class SqliteEngine implements Engine {
     return this.#reading((connection) => dumpPage(connection, readNamespace(connection, namespace), query));
   }
 
-  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void> {
     return this.#writing(({ connection, statements }) => {
-      loadRecords(connection, statements, new Batch(connection, statements, this.#clock, namespace), namespace, records, facts);
+      loadRecords(connection, statements, new Batch(connection, statements, this.#clock, namespace), namespace, records, facts, by);
       return { keep: true, result: undefined };
     });
   }
 
-  async seal(namespace: string, seal: Seal | undefined): Promise<void> {
+  async seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void> {
     await this.#writing(({ connection }) => {
-      writeSeal(connection, ensureNamespace(connection, namespace), seal);
+      const space = ensureNamespace(connection, namespace);
+      requireSeal(space.seal, expected);
+      writeSeal(connection, space, seal);
       return { keep: true, result: undefined };
     });
     this.#bell.ring(namespace);

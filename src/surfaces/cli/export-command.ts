@@ -80,7 +80,11 @@ async function runExport({ host, flags, json }: Invocation, file: string, flavou
 
 /** Namespaces as of one revision each, in a store that stands still. */
 async function takeSnapshots(host: CliHost, { base, config }: CliRuntime, scratch: Engine, named: readonly string[] | undefined, signal: AbortSignal): Promise<readonly Side[]> {
-  const [{ snapshotNamespace, factsOf }, { patient }] = await Promise.all([import("../../transfer/stores/copy-namespace.ts"), import("../../transfer/stores/patient-engine.ts")]);
+  const [{ snapshotNamespace }, { factsOf }, { patient }] = await Promise.all([
+    import("../../transfer/stores/copy-namespace.ts"),
+    import("../../transfer/stores/change-seal.ts"),
+    import("../../transfer/stores/patient-engine.ts"),
+  ]);
   const engine = patient(base.server.engine, base.clock, signal);
   const show = rateLine(host);
   const sides: Side[] = [];

@@ -30,7 +30,7 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", `${verb} changes the store, and this command was started read-only.`);
   const { engine } = runtime.base.server;
   if (undoes) {
-    const undone = await undoLoad({ engine, path, into });
+    const undone = await undoLoad({ engine, clock: runtime.base.clock, path, into });
     host.stdout.write(
       json ? `${JSON.stringify({ undone })}\n` : undone.length === 0 ? "There is nothing to undo.\n" : undone.map((name) => `${safeText(name)}: empty again\n`).join(""),
     );

@@ -1,6 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { fingerprint } from "../../kernel/json.ts";
-import { shownUrl } from "../../kernel/store-url.ts";
+import { shownPlace } from "../../kernel/store-url.ts";
 import { everything } from "../../store/ranges.ts";
 import type { Engine, NamespaceFacts } from "../../store/store.ts";
 import type { Moved } from "../../transfer/stores/move-namespace.ts";
@@ -60,7 +59,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   if (target !== undefined) requireOtherStore(source.config.store, target.config.store);
   const ends: Ends = { from: source, to: target, fromUrl: source.config.store, toUrl: target?.config.store ?? to };
   const namespaces = await chosenNamespaces(engineOf(source), namedNamespaces(flags));
-  const report = { from: shownUrl(ends.fromUrl), to: shownUrl(ends.toUrl) };
+  const report = { from: shownPlace(ends.fromUrl), to: shownPlace(ends.toUrl) };
   const replacesMoved = flags["replace-moved"] === true;
   if (dryRun) return await showPlan(host, ends, namespaces, report, json, replacesMoved);
   if (flags.undo === true) return await undo(host, ends, namespaces, report, json);
@@ -71,11 +70,8 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
 
 const engineOf = (runtime: CliRuntime): Engine => runtime.base.server.engine;
 
-/** The words under which half-done work is found again. The URL's settings are part of where a store is; a password is not. */
-function jobName(namespace: string, url: string): string {
-  const settings = url.startsWith("sqlite:") ? "" : (url.split("?")[1] ?? "").replace(/(^|&)password=[^&]*/gi, "");
-  return `migration of ${JSON.stringify(namespace)} from ${shownUrl(url)}${settings === "" ? "" : ` (${fingerprint(settings).slice(0, 8)})`}`;
-}
+/** The words under which half-done work is found again. */
+const jobName = (namespace: string, url: string): string => `migration of ${JSON.stringify(namespace)} from ${shownPlace(url)}`;
 
 interface Job {
   readonly host: CliHost;
@@ -177,6 +173,7 @@ async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: 
     function readiness(): { says: string; ready: boolean } {
       if (facts.seal?.state === "moved") return { says: `moved already, to ${facts.seal.to}`, ready: false };
       if (facts.seal?.state === "filling") return { says: "still being filled itself", ready: false };
+      if (facts.seal?.state === "moving" && facts.seal.to !== report.to) return { says: `being moved to ${facts.seal.to}`, ready: false };
       if (there === undefined) return { says: "ready", ready: true };
       if (there.seal?.state === "moved" && replacesMoved) return { says: "ready; what is left there is cleared", ready: true };
       const progress = progressIn(there);
@@ -204,7 +201,7 @@ async function undo(host: CliHost, ends: Ends, namespaces: readonly string[], re
   const done: { namespace: string; outcome: string }[] = [];
   for (const namespace of namespaces) {
     const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: engineOf(end), namespace })) as [Side, Side];
-    done.push({ namespace, outcome: await undoMove({ source, destination, by: jobName(namespace, ends.fromUrl) }) });
+    done.push({ namespace, outcome: await undoMove({ source, destination, by: jobName(namespace, ends.fromUrl), destinationName: report.to, clock: ends.from.base.clock }) });
   }
   if (json) host.stdout.write(`${JSON.stringify({ ...report, undone: done })}\n`);
   else host.stdout.write(done.map(({ namespace, outcome }) => `${safeText(namespace)}: ${outcome}\n`).join("") || "There is nothing to undo.\n");

@@ -61,7 +61,11 @@ async function runInPlace({ host, flags, json }: Invocation, file: string | unde
   await using scratch = await host.openScratch();
   return await interruptible(host, "stopped; what was changed so far stays changed. The same command goes on.", async (signal) => {
     const { base, config } = runtime;
-    const [{ restoreInPlace }, { Hold, factsOf }] = await Promise.all([import("../../transfer/files/restore-in-place.ts"), import("../../transfer/stores/copy-namespace.ts")]);
+    const [{ restoreInPlace }, { factsOf }, { Hold }] = await Promise.all([
+      import("../../transfer/files/restore-in-place.ts"),
+      import("../../transfer/stores/change-seal.ts"),
+      import("../../transfer/stores/hold.ts"),
+    ]);
     const side = { engine: base.server.engine, namespace: config.namespace };
     const at = file === undefined ? await revisionOf(base.store, until as Until, await factsOf(side)) : undefined;
     const past = file === undefined ? pastOf(base.store, at as Revision) : await pastFrom(runtime, scratch.engine, file, until, signal);
@@ -86,7 +90,7 @@ async function runInPlace({ host, flags, json }: Invocation, file: string | unde
       report(host, json, { namespace: config.namespace, at, ...done });
       return exitCodes.ok;
     } finally {
-      if ((await factsOf(side)).seal?.state === "copying") await side.engine.seal(side.namespace, undefined);
+      await hold.release();
     }
   });
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { NamespaceFacts, StoredRecord } from "../../store/store.ts";
+import { factsOf } from "../stores/change-seal.ts";
 import type { Side } from "../stores/compare-namespaces.ts";
-import { factsOf } from "../stores/copy-namespace.ts";
 import { keyPages, logPages, recordsOf, requestPages } from "../stores/dump-pages.ts";
 import { factsLine, recordLine } from "../stores/record-line.ts";
 

@@ -1,10 +1,12 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { HoldfastError, invalidInput, isHoldfastError } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
 import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { Engine, NamespaceFacts, Revision, StoredRecord } from "../../store/store.ts";
-import { factsOf } from "../stores/copy-namespace.ts";
-import { openFilling, progressIn } from "../stores/filling.ts";
+import { factsOf } from "../stores/change-seal.ts";
+import type { Filling } from "../stores/filling.ts";
+import { openFilling, progressIn, takeOver } from "../stores/filling.ts";
 import { cutHistory, factsAt } from "./cut-history.ts";
 import { digestOf, NamespaceDigest } from "./export-lines.ts";
 import type { ExportPart } from "./read-export.ts";
@@ -47,22 +49,29 @@ export async function planLoad(options: LoadOptions): Promise<LoadPlan> {
  * Fills namespaces that were never used from an export that has been checked. It is loaded under seal, and what was loaded is compared with the file; only then are the namespaces opened, all of them. Whatever goes wrong before: they are empty again.
  */
 export async function loadExport(options: LoadOptions, plan: LoadPlan): Promise<readonly Loaded[]> {
-  const { engine, into, signal } = options;
-  const by = jobName(plan.sha256);
+  const { engine, clock, into, signal } = options;
+  const run = { clock, job: jobName(plan.sha256), by: randomHex(16), beginsAnew: true };
   const loaded: Loaded[] = [];
-  const begun: string[] = [];
+  const begun: Filling[] = [];
   try {
     for (const [namespace, name] of into) {
-      begun.push(name);
-      loaded.push(await loadOne(options, plan, namespace, name, by));
+      // What an earlier run left: beginning anew is as quick as finding out where it was.
+      const filling = await openFilling({ engine, namespace: name }, { ...run, source: plan.chosen.get(namespace) as NamespaceFacts });
+      begun.push(filling);
+      loaded.push(await loadOne(options, plan, namespace, filling));
     }
     signal?.throwIfAborted();
   } catch (error) {
-    for (const name of begun) if (progressIn(await factsOf({ engine, namespace: name }))?.by === by) await engine.clear(name);
+    // What another run has taken over meanwhile is not this one's to clear.
+    for (const filling of begun) await filling.clear().catch((failed: unknown) => requireConflict(failed));
     throw error;
   }
-  for (const name of begun) await engine.seal(name, undefined);
+  for (const filling of begun) await filling.open();
   return loaded;
+}
+
+function requireConflict(error: unknown): void {
+  if (!isHoldfastError(error, "conflict")) throw error;
 }
 
 const jobName = (sha256: string): string => `loading of the file with checksum ${sha256.slice(0, 16)}`;
@@ -79,12 +88,14 @@ async function requireFree(engine: Engine, namespace: string, by: string): Promi
 }
 
 /** Empties what a loading of this very file left half done. */
-export async function undoLoad({ engine, path, into }: Pick<LoadOptions, "engine" | "path" | "into">): Promise<readonly string[]> {
+export async function undoLoad({ engine, clock, path, into }: Pick<LoadOptions, "engine" | "clock" | "path" | "into">): Promise<readonly string[]> {
   const { sha256 } = await checkFile({ path, into });
   const undone: string[] = [];
   for (const [, namespace] of into) {
-    if (progressIn(await factsOf({ engine, namespace }))?.by !== jobName(sha256)) continue;
-    await engine.clear(namespace);
+    const facts = await factsOf({ engine, namespace });
+    const progress = progressIn(facts);
+    if (progress?.by !== jobName(sha256)) continue;
+    await (await takeOver({ engine, namespace }, clock, facts, progress)).clear();
     undone.push(namespace);
   }
   return undone;
@@ -144,13 +155,11 @@ function cutOf(until: Until, facts: NamespaceFacts, last: { readonly revision: R
   return Math.max(facts.compacted, last?.revision ?? 0);
 }
 
-async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespace: string, into: string, by: string): Promise<Loaded> {
-  const { engine, clock, path, leaps, signal, onProgress } = options;
+async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespace: string, filling: Filling): Promise<Loaded> {
+  const { engine, namespace: into } = filling;
+  const { clock, path, leaps, signal, onProgress } = options;
   const facts = chosen.get(namespace) as NamespaceFacts;
   const cut = cuts.get(namespace);
-  // What an earlier run left: beginning anew is as quick as finding out where it was.
-  if (progressIn(await factsOf({ engine, namespace: into })) !== undefined) await engine.clear(into);
-  await openFilling(engine, into, clock, by, facts);
   const all = sectionOf(readExport(path), namespace);
   const digest = new NamespaceDigest(facts);
   let records = 0;
@@ -158,7 +167,7 @@ async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespa
   let bytes = 0;
   const send = async (): Promise<void> => {
     signal?.throwIfAborted();
-    if (page.length > 0) await engine.load(into, page);
+    if (page.length > 0) await filling.load(page);
     page = [];
     bytes = 0;
     onProgress?.("loading", records);
@@ -171,13 +180,13 @@ async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespa
     if (page.length >= limits.dumpRecordsMax || bytes > limits.commitBytesMax) await send();
   }
   await send();
-  await engine.load(into, [], facts);
+  await filling.load([], facts);
   if ((await digestOf({ engine, namespace: into })) !== digest.value())
     throw new HoldfastError("store_damaged", `What was loaded into ${JSON.stringify(into)} is not what the file says; the namespace is empty again.`, {
       hint: "The file fits its checksum but does not hold together: it was not made by an export.",
     });
   const leapt = leaps ? leap(facts, clock.nowMs()) : facts;
-  if (leaps) await engine.load(into, [], leapt);
+  if (leaps) await filling.load([], leapt);
   return { namespace, into, records, through: facts.revision, revision: leapt.revision };
 }
 

@@ -1,10 +1,12 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
-import type { Engine, NamespaceFacts } from "../../store/store.ts";
+import type { NamespaceFacts, StoredRecord } from "../../store/store.ts";
+import { factsOf } from "./change-seal.ts";
 import type { Side } from "./compare-namespaces.ts";
 import { changePages, keyPages, logPages, requestPages } from "./dump-pages.ts";
 import type { Filling } from "./filling.ts";
 import { openFilling } from "./filling.ts";
+import { Hold } from "./hold.ts";
 
 export interface CopyProgress {
   readonly stage: "copying" | "catching up" | "comparing";
@@ -28,52 +30,23 @@ export interface CopyOptions {
   readonly onlyLooks?: boolean;
 }
 
-/** Long enough to outlive any single page, short enough that a killed copy does not keep the source from compacting for long. */
-const holdMs = 60_000;
-const renewMs = 10_000;
-
-/** Keeps the source from compacting what is still to be copied. */
-export class Hold {
-  readonly #side: Side;
-  readonly #clock: Clock;
-  #renewedMs = Number.NEGATIVE_INFINITY;
-  untilMs = 0;
-
-  constructor(side: Side, clock: Clock, { onlyLooks = false } = {}) {
-    this.#side = side;
-    this.#clock = clock;
-    if (onlyLooks) this.#renewedMs = Number.POSITIVE_INFINITY;
-  }
-
-  async renew(): Promise<void> {
-    if (this.#clock.nowMs() - this.#renewedMs < renewMs) return;
-    const { engine, namespace } = this.#side;
-    const { nowMs } = await engine.read(namespace, [{ start: "", end: "" }], { limit: 1 });
-    this.untilMs = nowMs + holdMs;
-    await engine.seal(namespace, { state: "copying", untilMs: this.untilMs });
-    this.#renewedMs = this.#clock.nowMs();
-  }
-}
-
 /** The destination, made ready; refused when it is the source by another name. */
 export async function beginCopy({ source, destination, by, clock, replacesMoved }: CopyOptions, hold: Hold): Promise<Filling> {
   const facts = await factsOf(source);
   const there = await factsOf(destination);
-  if (source.namespace === destination.namespace && there.seal?.state === "copying" && there.seal.untilMs === hold.untilMs)
+  if (source.namespace === destination.namespace && hold.isIn(there.seal))
     throw new HoldfastError("invalid_input", "FROM and TO are the same store; nothing was changed.", { hint: "Name another store as the destination." });
-  return openFilling(destination.engine, destination.namespace, clock, by, facts, replacesMoved);
+  return openFilling(destination, { clock, job: by, by: hold.by, source: facts, replacesMoved });
 }
-
-export const factsOf = async ({ engine, namespace }: Side): Promise<NamespaceFacts> => (await engine.dump(namespace, { part: "keys" })).facts;
 
 /** The long way: everything there is, while others go on writing. What they change meanwhile is `catchUp`'s. */
 export async function copyEverything(options: CopyOptions, filling: Filling, hold: Hold): Promise<void> {
   const { source, signal, onProgress } = options;
   let records = 0;
-  const take = async (page: { readonly records: Parameters<Engine["load"]>[1] }): Promise<void> => {
+  const take = async (page: { readonly records: readonly StoredRecord[] }): Promise<void> => {
     signal?.throwIfAborted();
     await hold.renew();
-    await filling.engine.load(filling.namespace, page.records);
+    await filling.load(page.records);
     records += page.records.length;
     onProgress?.({ stage: "copying", records });
   };
@@ -95,14 +68,14 @@ export async function copyEverything(options: CopyOptions, filling: Filling, hol
 /** A copy of one moment, while others go on writing, with nothing but a hold put on the source meanwhile. */
 export async function snapshotNamespace(options: CopyOptions): Promise<NamespaceFacts> {
   const { source, clock, onlyLooks } = options;
-  const hold = new Hold(source, clock, { onlyLooks });
+  const hold = new Hold(source, clock, { onlyLooks, passesMovers: true });
   try {
     await hold.renew();
     const filling = await beginCopy(options, hold);
     await copyEverything(options, filling, hold);
     return await catchUp(options, filling, hold);
   } finally {
-    if (onlyLooks !== true && (await factsOf(source)).seal?.state === "copying") await source.engine.seal(source.namespace, undefined);
+    await hold.release();
   }
 }
 
@@ -113,10 +86,11 @@ export async function catchUp({ source, signal, onProgress }: CopyOptions, filli
   for await (const page of changePages(source.engine, source.namespace, filling.progress.log)) {
     signal?.throwIfAborted();
     await hold?.renew();
-    await filling.engine.load(filling.namespace, page.records, page.done ? page.facts : undefined);
+    await filling.load(page.records, page.done ? page.facts : undefined);
     records += page.records.length;
     facts = page.facts;
-    if (facts.compacted !== filling.progress.compacted)
+    // Where it was moved away meanwhile, somebody may have come back: what is there now is another history.
+    if (facts.compacted !== filling.progress.compacted || facts.seal?.state === "filling")
       throw new HoldfastError("unavailable", "The source forgot some of its history while it was being copied; nothing was changed there.", {
         hint: "Run the same command again.",
       });
@@ -137,7 +111,7 @@ async function copyRequests(source: Side, filling: Filling, signal: AbortSignal 
   for await (const { records } of requestPages(source.engine, source.namespace, { keptUntilMs: filling.progress.requestsMs })) {
     signal?.throwIfAborted();
     const copied = records.filter(({ outcome }) => outcome.revision <= log);
-    if (copied.length > 0) await filling.engine.load(filling.namespace, copied);
+    if (copied.length > 0) await filling.load(copied);
     ahead = Math.min(ahead, ...records.filter(({ outcome }) => outcome.revision > log).map(({ keptUntilMs }) => keptUntilMs));
     const last = records.at(-1);
     if (last !== undefined) await filling.note({ requestsMs: Math.min(ahead, last.keptUntilMs) });

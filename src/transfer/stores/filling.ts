@@ -1,7 +1,10 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { HoldfastError } from "../../kernel/errors.ts";
+import { HoldfastError, isHoldfastError } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
 import type { Json } from "../../kernel/json.ts";
-import type { Engine, NamespaceFacts, Revision } from "../../store/store.ts";
+import type { Engine, NamespaceFacts, Revision, Seal, StoredRecord } from "../../store/store.ts";
+import { factsOf } from "./change-seal.ts";
+import type { Side } from "./compare-namespaces.ts";
 
 /** How far a copy has come, kept in the destination's seal: whoever runs the same again goes on from here. */
 export interface Progress {
@@ -22,20 +25,42 @@ export interface Progress {
 /** Noting costs a durable write; what was not noted is loaded once more, which changes nothing. */
 const noteEveryMs = 1_000;
 
-/** A namespace that is sealed because it is being filled by one job. */
+export interface FillingOptions {
+  readonly clock: Clock;
+  /** What is done, in words: the same words mean the same job. */
+  readonly job: string;
+  /** Which run of it this is. */
+  readonly by: string;
+  readonly source: Pick<NamespaceFacts, "compacted" | "base" | "revision">;
+  /** The destination may be what is left of a namespace that was moved away; that is cleared first. */
+  readonly replacesMoved?: boolean;
+  /** What an earlier run left is not gone on with. */
+  readonly beginsAnew?: boolean;
+}
+
+/** A namespace that is sealed because it is being filled by one run of one job. Another run of the same may take it over; then every step of this one is refused. */
 export class Filling {
   readonly engine: Engine;
   readonly namespace: string;
   readonly #clock: Clock;
+  readonly #by: string;
+  #seal: Seal | undefined;
   #notedMs: number;
   progress: Progress;
 
-  constructor(engine: Engine, namespace: string, clock: Clock, progress: Progress) {
+  /** `seal`: the one that is there now, and is to be replaced by this run's own. */
+  constructor({ engine, namespace }: Side, { clock, by }: Pick<FillingOptions, "clock" | "by">, progress: Progress, seal: Seal | undefined) {
     this.engine = engine;
     this.namespace = namespace;
     this.#clock = clock;
+    this.#by = by;
+    this.#seal = seal;
     this.#notedMs = clock.nowMs();
     this.progress = progress;
+  }
+
+  load(records: readonly StoredRecord[], facts?: NamespaceFacts): Promise<void> {
+    return this.engine.load(this.namespace, records, facts, this.#by);
   }
 
   /** Remembers how far it got; durably when a stage ends, else now and then. */
@@ -47,48 +72,98 @@ export class Filling {
   }
 
   async keep(): Promise<void> {
-    await this.engine.seal(this.namespace, { state: "filling", progress: JSON.parse(JSON.stringify(this.progress)) as Json });
+    const next: Seal = { state: "filling", by: this.#by, progress: JSON.parse(JSON.stringify(this.progress)) as Json };
+    await this.#change(next);
+    this.#seal = next;
     this.#notedMs = this.#clock.nowMs();
   }
 
+  /** Opens the namespace for everybody. */
   open(): Promise<void> {
-    return this.engine.seal(this.namespace, undefined);
+    return this.#change(undefined);
+  }
+
+  /** This run's, and of no use to any other: whoever was at it is refused from now on. */
+  async refute(): Promise<void> {
+    this.progress = { ...this.progress, stage: "refuted" };
+    await this.keep();
+  }
+
+  /** As if nothing had ever been here. */
+  async clear(): Promise<void> {
+    await this.refute();
+    await this.engine.clear(this.namespace);
+    this.#seal = undefined;
+  }
+
+  async #change(next: Seal | undefined): Promise<void> {
+    try {
+      await this.engine.seal(this.namespace, next, this.#seal);
+    } catch (error) {
+      if (!isHoldfastError(error, "conflict")) throw error;
+      throw new HoldfastError("conflict", `Another run has taken over the namespace ${JSON.stringify(this.namespace)}, or undone what this one did there; this one has stopped.`, {
+        cause: error,
+      });
+    }
   }
 }
 
-const freshProgress = (by: string, { compacted, base }: Pick<NamespaceFacts, "compacted" | "base">): Progress => ({ by, compacted, base, stage: "log", log: 0, requestsMs: 0 });
+const freshProgress = ({ job, source: { compacted, base } }: FillingOptions): Progress => ({ by: job, compacted, base, stage: "log", log: 0, requestsMs: 0 });
 
-/** The namespace ready to be filled by this job: fresh, or where an earlier run of the same job got to. Anything else is refused untouched. */
-export async function openFilling(engine: Engine, namespace: string, clock: Clock, by: string, source: NamespaceFacts, replacesMoved = false): Promise<Filling> {
-  const { facts } = await engine.dump(namespace, { part: "keys" });
+/** The namespace ready to be filled by this run: fresh, or where an earlier run of the same job got to. Anything else is refused untouched. */
+export async function openFilling(side: Side, options: FillingOptions): Promise<Filling> {
+  const { source, job, replacesMoved = false, beginsAnew = false } = options;
+  const { namespace } = side;
+  const facts = await factsOf(side);
   const earlier = progressIn(facts);
-  if (earlier === undefined && replacesMoved && facts.seal?.state === "moved") await clearMoved(engine, namespace, facts, source);
+  const isLeft = earlier === undefined && replacesMoved && facts.seal?.state === "moved";
+  if (isLeft) requireNotAhead(namespace, facts, source);
   else if (earlier === undefined) requireUnused(namespace, facts);
-  else if (earlier.by !== by)
+  else if (earlier.by !== job)
     throw inUse(namespace, `is being filled by another job (${earlier.by})`, "Let that one end, run it again, or undo it, before anything else is put there.");
-  const goesOn = earlier !== undefined && earlier.stage !== "refuted" && earlier.compacted === source.compacted && earlier.base === source.base && earlier.log <= source.revision;
-  if (earlier !== undefined && !goesOn) await engine.clear(namespace);
-  const filling = new Filling(engine, namespace, clock, goesOn ? earlier : freshProgress(by, source));
-  if (!goesOn) await filling.keep();
+  const goesOn =
+    earlier !== undefined && !beginsAnew && earlier.stage !== "refuted" && earlier.compacted === source.compacted && earlier.base === source.base && earlier.log <= source.revision;
+  const filling = new Filling(side, options, goesOn ? earlier : freshProgress(options), facts.seal);
+  if (!goesOn && facts.seal !== undefined) {
+    await filling.clear();
+    filling.progress = freshProgress(options);
+  }
+  await filling.keep();
+  if (!goesOn) await requireStillUnused(side, filling);
   return filling;
 }
 
+/** Somebody may have begun to use it before the seal was there. */
+async function requireStillUnused(side: Side, filling: Filling): Promise<void> {
+  const { revision } = await factsOf(side);
+  if (revision === 0) return;
+  await filling.open();
+  throw hasData(side.namespace);
+}
+
 /** What is left of a namespace that was moved away: whoever comes back must be at least as far. */
-async function clearMoved(engine: Engine, namespace: string, left: NamespaceFacts, source: NamespaceFacts): Promise<void> {
+function requireNotAhead(namespace: string, left: NamespaceFacts, source: Pick<NamespaceFacts, "revision">): void {
   if (left.revision > source.revision)
     throw inUse(namespace, `was moved away from there at revision ${left.revision}, and what is to take its place is only at ${source.revision}`, "Choose another destination.");
-  await engine.seal(namespace, { state: "filling", progress: null });
-  await engine.clear(namespace);
+}
+
+/** What an earlier run left half done, taken over to be cleared. */
+export async function takeOver(side: Side, clock: Clock, { seal }: NamespaceFacts, progress: Progress): Promise<Filling> {
+  const filling = new Filling(side, { clock, by: randomHex(16) }, progress, seal);
+  await filling.refute();
+  return filling;
 }
 
 export function requireUnused(namespace: string, { revision, seal }: NamespaceFacts): void {
   if (seal?.state === "moved") throw inUse(namespace, `was moved away from there, to ${seal.to}`, "Choose another destination, or clear what is left there with --replace-moved.");
-  if (seal !== undefined || revision > 0)
-    throw inUse(namespace, seal?.state === "filling" ? "is being filled by another job" : "has data there already", "Choose an empty store, or another namespace.");
+  if (seal?.state === "filling") throw inUse(namespace, "is being filled by another job", "Choose an empty store, or another namespace.");
+  if (seal !== undefined || revision > 0) throw hasData(namespace);
 }
 
 const inUse = (namespace: string, why: string, hint: string): HoldfastError =>
   new HoldfastError("invalid_input", `The namespace ${JSON.stringify(namespace)} ${why}; nothing was changed.`, { hint, details: { namespace } });
+
+const hasData = (namespace: string): HoldfastError => inUse(namespace, "has data there already", "Choose an empty store, or another namespace.");
 
 export function progressIn({ seal }: NamespaceFacts): Progress | undefined {
   if (seal?.state !== "filling" || seal.progress === null || typeof seal.progress !== "object" || !("by" in seal.progress)) return undefined;

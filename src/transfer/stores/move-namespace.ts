@@ -1,16 +1,18 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import type { NamespaceFacts } from "../../store/store.ts";
-import type { Side } from "./compare-namespaces.ts";
+import type { NamespaceFacts, Seal } from "../../store/store.ts";
+import { changeSeal, factsOf } from "./change-seal.ts";
 import { compareChanges, compareNamespaces } from "./compare-namespaces.ts";
 import type { CopyOptions } from "./copy-namespace.ts";
-import { beginCopy, catchUp, copyEverything, factsOf, Hold } from "./copy-namespace.ts";
+import { beginCopy, catchUp, copyEverything } from "./copy-namespace.ts";
 import type { Filling } from "./filling.ts";
-import { progressIn } from "./filling.ts";
+import { progressIn, takeOver } from "./filling.ts";
+import { Hold, unusable, withoutHold } from "./hold.ts";
+import { factsLine } from "./record-line.ts";
 
 export interface MoveOptions extends CopyOptions {
   /** The source stays open and the destination is a second store of its own from now on. */
   readonly staysOpen: boolean;
-  /** How the destination is called to those who still ask the source; without password. */
+  /** Where the destination is, for those who still ask the source, and to tell one migration from another; without password. */
   readonly destinationName: string;
 }
 
@@ -30,10 +32,9 @@ const shortRoundMs = 100;
 export async function moveNamespace(options: MoveOptions): Promise<Moved> {
   const { source, clock, staysOpen } = options;
   const before = await factsOf(source);
-  if (before.seal?.state === "filling") throw unusable(source, "is itself still being filled from another store");
-  if (before.seal?.state === "moved") return finishMoved(options, before);
+  if (before.seal?.state === "moved") return finishMoved(options, before, before.seal);
   // A move that was killed while writers waited: they may go on until it is that far again.
-  const hold = new Hold(source, clock);
+  const hold = new Hold(source, clock, { to: options.destinationName });
   try {
     await hold.renew();
     const filling = await beginCopy(options, hold);
@@ -46,7 +47,7 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
       options.onProgress?.({ stage: "comparing", records });
     };
     const compared = await compareNamespaces(source, copy, { facts, requestsMs: filling.progress.requestsMs, onRecords });
-    if (!compared.equal) return await refute(filling, source, compared.difference);
+    if (!compared.equal) return await refute(filling, hold, compared.difference);
     let pausedMs = 0;
     if (!staysOpen) {
       const requestsMs = filling.progress.requestsMs;
@@ -54,20 +55,26 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
       await hold.renew();
       facts = await closeIn(options, filling, hold);
       const pausedAtMs = clock.nowMs();
-      await source.engine.seal(source.namespace, { state: "moving" });
+      await hold.stopWriters();
       facts = await catchUp(options, filling);
       const last = await compareChanges(source, copy, facts, comparedThrough, requestsMs);
-      if (!last.equal) return await refute(filling, source, last.difference);
+      if (!last.equal) return await refute(filling, hold, last.difference);
       await filling.note({ stage: "verified" });
-      await source.engine.seal(source.namespace, { state: "moved", to: options.destinationName });
+      await hold.sealMoved();
       pausedMs = clock.nowMs() - pausedAtMs;
+      // Nothing can have been written since. If it was all the same (a server that forgot the seal for a while), it is better to find out now than never.
+      const now = await factsOf(source);
+      if (factsLine("", now) !== factsLine("", facts)) {
+        await hold.takeBackMoved();
+        return await refute(filling, hold, `the source stands at revision ${now.revision} instead of ${facts.revision}, although no writes were to be taken`);
+      }
     }
     await filling.open();
-    if (staysOpen) await source.engine.seal(source.namespace, undefined);
+    if (staysOpen) await hold.release();
     return { ok: true, facts, records: compared.records, sha256: compared.sha256, pausedMs };
   } catch (error) {
     // Where even that fails, the first failure is the one to tell of.
-    await release(source).catch(() => {});
+    await hold.release().catch(() => {});
     throw error;
   }
 }
@@ -81,34 +88,36 @@ async function closeIn(options: CopyOptions, filling: Filling, hold: Hold): Prom
   }
 }
 
-async function refute(filling: Filling, source: Side, difference: string): Promise<Moved> {
+async function refute(filling: Filling, hold: Hold, difference: string): Promise<Moved> {
   await filling.note({ stage: "refuted" });
-  await release(source);
+  await hold.release();
   return { ok: false, difference };
 }
 
-/** Whatever went wrong: the source is what it was. A move that had already ended is not taken back. */
-async function release(source: Side): Promise<void> {
-  const { seal } = await factsOf(source);
-  if (seal?.state === "copying" || seal?.state === "moving") await source.engine.seal(source.namespace, undefined);
+/** Does the source's seal speak of this destination? It names it, or the run that filled it: a store can be named in several ways. */
+function isAbout(seal: Seal | undefined, { destinationName }: Pick<MoveOptions, "destinationName">, there: NamespaceFacts): boolean {
+  if (seal?.state !== "moving" && seal?.state !== "moved") return false;
+  return seal.to === destinationName || (there.seal?.state === "filling" && seal.by !== undefined && there.seal.by === seal.by);
 }
 
 /** Killed between the last two steps: the source says moved, the destination is whole and still sealed. */
-async function finishMoved({ source, destination, by, destinationName }: MoveOptions, before: NamespaceFacts): Promise<Moved> {
+async function finishMoved(options: MoveOptions, before: NamespaceFacts, seal: Seal & { state: "moved" }): Promise<Moved> {
+  const { source, destination, by } = options;
   const there = await factsOf(destination);
   const progress = progressIn(there);
-  if (progress?.by !== by || progress.stage !== "verified") throw unusable(source, `was moved already, to ${before.seal?.state === "moved" ? before.seal.to : destinationName}`);
+  if (progress?.by !== by || progress.stage !== "verified" || !isAbout(seal, options, there)) throw unusable(source.namespace, `was moved already, to ${seal.to}`);
   const compared = await compareNamespaces(source, destination, { facts: before });
   if (!compared.equal) return { ok: false, difference: compared.difference };
-  await destination.engine.seal(destination.namespace, undefined);
+  await destination.engine.seal(destination.namespace, undefined, there.seal);
   return { ok: true, facts: there, records: compared.records, sha256: compared.sha256, pausedMs: 0 };
 }
 
-const unusable = ({ namespace }: Side, why: string): HoldfastError =>
-  new HoldfastError("invalid_input", `The namespace ${JSON.stringify(namespace)} ${why}; nothing was changed.`, { details: { namespace } });
-
-/** Takes back a move that did not end: the destination is empty again, the source open. */
-export async function undoMove({ source, destination, by }: Pick<MoveOptions, "source" | "destination" | "by">): Promise<"undone" | "nothing to undo"> {
+/**
+ * Takes back a move that did not end: the destination is empty again, and the source open, unless it has been moved to, or is being moved to, another store since.
+ * Broken off at any step, the same again goes on with it.
+ */
+export async function undoMove(options: Pick<MoveOptions, "source" | "destination" | "by" | "destinationName" | "clock">): Promise<"undone" | "nothing to undo"> {
+  const { source, destination, by, destinationName, clock } = options;
   const [here, there] = [await factsOf(source), await factsOf(destination)];
   const progress = progressIn(there);
   if (progress !== undefined && progress.by !== by)
@@ -117,9 +126,12 @@ export async function undoMove({ source, destination, by }: Pick<MoveOptions, "s
     throw new HoldfastError("invalid_input", `The namespace ${JSON.stringify(source.namespace)} has been moved completely, to ${here.seal.to}; there is nothing to undo.`, {
       hint: "To come back, migrate from there to a new store.",
     });
-  // First the copy, then the source: at no moment are there two that could be taken for the one.
-  if (progress !== undefined) await destination.engine.clear(destination.namespace);
-  const wasHeld = here.seal !== undefined && here.seal.state !== "filling";
-  if (wasHeld) await source.engine.seal(source.namespace, undefined);
-  return progress !== undefined || wasHeld ? "undone" : "nothing to undo";
+  const left = progress === undefined ? undefined : await takeOver(destination, clock, there, progress);
+  // First the copy, then the source: at no moment are there two that could be taken for the one, nor a source that says it was moved to what is empty.
+  const isMine = (seal: Seal | undefined): boolean => isAbout(seal, options, there);
+  if (left !== undefined) await changeSeal(source, (seal) => (seal?.state === "moved" && isMine(seal) ? { state: "moving", by: seal.by ?? "", to: destinationName } : seal));
+  await left?.clear();
+  const formerBy = there.seal?.state === "filling" ? (there.seal.by ?? "") : "";
+  const isOpened = await changeSeal(source, (seal) => (seal?.state === "moving" && isMine(seal) ? undefined : withoutHold(seal, formerBy)));
+  return left !== undefined || isOpened ? "undone" : "nothing to undo";
 }

@@ -1,12 +1,13 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { isHoldfastError } from "../../kernel/errors.ts";
+import { isSameSeal } from "../../store/engine-rules.ts";
 import type { Engine } from "../../store/store.ts";
 
 const patienceMs = 60_000;
 const pauseMs = { first: 50, max: 2_000 } as const;
 
 /**
- * What moving asks of an engine may all be asked again: the same page, the same records, the same seal. So a server that is slow, restarts or loses a
+ * What moving asks of an engine may all be asked again: the same page, the same records, and, with a look at what is there by then, the same seal. So a server that is slow, restarts or loses a
  * connection delays a migration and does not end it. What a seal refuses is no such failure, and moving asks nothing that its own seals refuse.
  */
 export function patient(engine: Engine, clock: Clock, signal?: AbortSignal): Engine {
@@ -25,12 +26,24 @@ export function patient(engine: Engine, clock: Clock, signal?: AbortSignal): Eng
   };
   const patiently: Partial<Engine> = {
     dump: (namespace, query) => again(() => engine.dump(namespace, query)),
-    load: (namespace, records, facts) => again(() => engine.load(namespace, records, facts)),
-    seal: (namespace, seal) => again(() => engine.seal(namespace, seal)),
+    load: (namespace, records, facts, by) => again(() => engine.load(namespace, records, facts, by)),
+    seal: (namespace, seal, expected) => {
+      let isUnknown = false;
+      return again(async () => {
+        try {
+          await engine.seal(namespace, seal, expected);
+        } catch (error) {
+          // Changed by the one whose answer was lost: it is no longer what was expected, but what was wanted.
+          if (isUnknown && isHoldfastError(error, "conflict") && isSameSeal((await engine.dump(namespace, { part: "keys" })).facts.seal, seal)) return;
+          isUnknown ||= isHoldfastError(error, "outcome_unknown");
+          throw error;
+        }
+      });
+    },
     clear: (namespace) => {
       let isSecond = false;
       return again(async () => {
-        // The one thing that cannot simply be asked twice: cleared, it is no longer sealed.
+        // Cleared, it is no longer sealed.
         if (isSecond && (await engine.dump(namespace, { part: "keys" })).facts.seal === undefined) return;
         isSecond = true;
         await engine.clear(namespace);

@@ -6,10 +6,12 @@ import { everything } from "../../../src/store/ranges.ts";
 import type { Engine, IndexedText, NamespaceFacts, Revision, Seal, StoredLogRow, StoredRecord } from "../../../src/store/store.ts";
 import type { Fixture, OpenEngine } from "./fixture.ts";
 import { allRows, codeOf, commit, commitBatch, commitOf, compactAll, compactedRevision, del, liveKeys, namespace, openFixture, put, sweepAll } from "./fixture.ts";
-import { loadDump, wholeDump } from "./whole-dump.ts";
+import { loadDump, reseal, wholeDump } from "./whole-dump.ts";
 
 const index = (...terms: string[]): { index: IndexedText } => ({ index: { area: "notes", terms: terms.map((term, i) => [term, 100 + i]), length: terms.length } });
 const filling: Seal = { state: "filling", progress: { stage: "log" } };
+const moving: Seal = { state: "moving", by: "one", to: "memory:" };
+const copying = (untilMs: number): Seal => ({ state: "copying", untilMs, holds: { one: untilMs } });
 const record = (subject: string) => ({ kind: "state", op: "set", subject });
 
 /** A namespace in which everything has happened once: deletes, expiry swept and not, search text, request keys, a compacted past. */
@@ -89,10 +91,10 @@ export function movingCases(open: OpenEngine): void {
     const dump = await wholeDump(source.engine, namespace);
     const copy = await openFixture(open);
     copy.clock.set(source.clock.nowMs());
-    await copy.engine.seal(namespace, filling);
+    await reseal(copy.engine, namespace, filling);
     for (let i = 0; i < dump.records.length; i += 2) for (const _ of [1, 2]) await copy.engine.load(namespace, dump.records.slice(i, i + 2));
     for (const _ of [1, 2]) await copy.engine.load(namespace, dump.records, dump.facts);
-    await copy.engine.seal(namespace, undefined);
+    await reseal(copy.engine, namespace, undefined);
     expect(await wholeDump(copy.engine, namespace)).toEqual(dump);
     expect(await answersOf(copy.engine, copy)).toEqual(await answersOf(source.engine, source));
   });
@@ -108,12 +110,12 @@ export function movingCases(open: OpenEngine): void {
     const requests = await engine.dump(namespace, { part: "requests", after: { keptUntilMs: 0 } });
     const copy = await openFixture(open);
     copy.clock.set(clock.nowMs());
-    await copy.engine.seal(namespace, filling);
+    await reseal(copy.engine, namespace, filling);
     for (const page of [log, keys, requests]) await copy.engine.load(namespace, page.records);
     const changes = await engine.dump(namespace, { part: "changes", after: log.facts.revision });
     expect(changes.done).toBe(true);
     await copy.engine.load(namespace, changes.records, changes.facts);
-    await copy.engine.seal(namespace, undefined);
+    await reseal(copy.engine, namespace, undefined);
     expect(await wholeDump(copy.engine, namespace)).toEqual(await wholeDump(engine, namespace));
     // The chains of keys that came and went during the walk are whole too.
     expect(await answersOf(copy.engine, copy)).toEqual(await answersOf(engine, { store, engine, clock } as Fixture));
@@ -153,12 +155,12 @@ export function movingCases(open: OpenEngine): void {
     const { records, facts } = await wholeDump(source.engine, namespace);
     const { engine, store } = await openFixture(open);
     expect(await codeOf(engine.load(namespace, records, facts))).toBe("invalid_input");
-    for (const seal of [{ state: "moving" }, { state: "moved", to: "x" }, { state: "copying", untilMs: Number.MAX_SAFE_INTEGER }] as const) {
-      await engine.seal(namespace, seal);
+    for (const seal of [moving, { state: "moved", to: "x" }, copying(Number.MAX_SAFE_INTEGER)] as const) {
+      await reseal(engine, namespace, seal);
       expect(await codeOf(engine.load(namespace, records, facts))).toBe("invalid_input");
       expect(await codeOf(engine.clear(namespace))).toBe("invalid_input");
     }
-    await engine.seal(namespace, filling);
+    await reseal(engine, namespace, filling);
     await engine.load(namespace, [records[1] as StoredRecord]);
     expect(await codeOf(engine.load(namespace, [records[0] as StoredRecord]))).toBe("invalid_input");
     await engine.clear(namespace);
@@ -172,7 +174,7 @@ export function movingCases(open: OpenEngine): void {
     const { records, facts } = await wholeDump(source.engine, namespace);
     const { engine, store, clock } = await openFixture(open);
     clock.set(source.clock.nowMs());
-    await engine.seal(namespace, filling);
+    await reseal(engine, namespace, filling);
     await engine.load(namespace, records, { ...facts, base: 5_000_000_000, gaps: [[facts.revision, 5_000_000_000]] });
     await engine.clear(namespace);
     const fresh = await openFixture(open);
@@ -193,8 +195,8 @@ export function movingCases(open: OpenEngine): void {
       const { engine, store, clock } = await openFixture(open);
       clock.set(source.clock.nowMs());
       for (let i = 1; i <= revisions; i += 1) await commit(store, put("mine", i));
-      await engine.seal(namespace, { state: "moved", to: "elsewhere" });
-      await engine.seal(namespace, filling);
+      await reseal(engine, namespace, { state: "moved", to: "elsewhere" });
+      await reseal(engine, namespace, filling);
       await engine.clear(namespace);
       await loadDump(engine, namespace, dump);
       expect(await commit(store, put("theirs", 4))).toMatchObject({ revision: 4, writes: [{ version: 4 }] });
@@ -217,14 +219,14 @@ export function movingCases(open: OpenEngine): void {
     ];
     const compact = () => engine.compact(namespace, { ageMs: 0, revisions: 1, tombstones: 0 }, 100);
 
-    await engine.seal(namespace, { state: "moving" });
+    await reseal(engine, namespace, moving);
     expect(await codeOf(store.commit(commitOf(put("c", 1))))).toBe("unavailable");
     for (const read of reads) await read();
     for (const [seal, code] of [
       [{ state: "moved", to: "postgres://db/x" }, "moved"],
       [filling, "unavailable"],
     ] as const) {
-      await engine.seal(namespace, seal);
+      await reseal(engine, namespace, seal);
       for (const read of reads) expect(await codeOf(read())).toBe(code);
       expect(await codeOf(store.commit(commitOf(put("c", 1))))).toBe(code);
       expect(await engine.sweep(namespace, 10)).toBe(0);
@@ -234,19 +236,80 @@ export function movingCases(open: OpenEngine): void {
       expect(await engine.namespaces()).toEqual([namespace]);
     }
 
-    await engine.seal(namespace, { state: "copying", untilMs: clock.nowMs() + 1_000 });
+    await reseal(engine, namespace, copying(clock.nowMs() + 1_000));
     expect(await engine.sweep(namespace, 10)).toBe(1);
     await commit(store, put("b", 3));
     expect(await compact()).toMatchObject({ removed: 0 });
     clock.advance(1_000);
     expect((await compact()).removed).toBeGreaterThan(0);
-    await engine.seal(namespace, undefined);
+    await reseal(engine, namespace, undefined);
     expect((await engine.dump(namespace, { part: "keys" })).facts.seal).toBeUndefined();
+  });
+
+  test("a seal is changed only from the one that is expected; otherwise it stays, and the refusal says what was found", async () => {
+    const { engine, store } = await openFixture(open);
+    const others: Seal = { state: "moving", by: "another", to: "memory:" };
+    const sealOf = async () => (await engine.dump(namespace, { part: "keys" })).facts.seal;
+    expect(await codeOf(engine.seal(namespace, moving, others))).toBe("conflict");
+    expect(await sealOf()).toBeUndefined();
+    await commit(store, put("a", 1));
+    await engine.seal(namespace, moving);
+    for (const [seal, expected] of [
+      [undefined, undefined],
+      [undefined, others],
+      [copying(5), undefined],
+      [
+        { state: "moved", to: "memory:" },
+        { state: "moving", by: "one", to: "redis://elsewhere" },
+      ],
+      [moving, copying(5)],
+    ] as const) {
+      await expect(engine.seal(namespace, seal, expected)).rejects.toMatchObject({
+        code: "conflict",
+        message: expect.stringContaining("moving to memory:"),
+        details: { found: "moving" },
+      });
+      expect(await sealOf()).toEqual(moving);
+      expect(await codeOf(store.commit(commitOf(put("a", 2))))).toBe("unavailable");
+    }
+    // In whatever order its members stand.
+    await engine.seal(namespace, { state: "filling", progress: { b: [1, { d: 1, c: 2 }], a: "\u{1F600}" } }, { to: "memory:", by: "one", state: "moving" });
+    await engine.seal(namespace, undefined, { progress: { a: "\u{1F600}", b: [1, { c: 2, d: 1 }] }, state: "filling" });
+    await commit(store, put("a", 2));
+  });
+
+  test("of several who change the same seal at once, one succeeds", async () => {
+    const { engine } = await openFixture(open);
+    const names = ["a", "b", "c", "d"];
+    const results = await Promise.all(
+      names.map((by) =>
+        engine.seal(namespace, { state: "moving", by, to: "memory:" }).then(
+          () => by,
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    );
+    expect(results.filter((result) => result === "conflict")).toHaveLength(3);
+    expect((await engine.dump(namespace, { part: "keys" })).facts.seal).toMatchObject({ by: results.find((result) => result !== "conflict") });
+  });
+
+  test("records are taken only from the one who fills the namespace", async () => {
+    const source = await openFixture(open);
+    await commit(source.store, put("a", 1));
+    const { records, facts } = await wholeDump(source.engine, namespace);
+    const { engine } = await openFixture(open);
+    await engine.seal(namespace, { state: "filling", by: "second", progress: { by: "first" } });
+    for (const given of [facts, undefined]) expect(await codeOf(engine.load(namespace, records, given, "first"))).toBe("conflict");
+    expect((await wholeDump(engine, namespace)).records).toEqual([]);
+    await engine.load(namespace, records, facts, "second");
+    expect((await wholeDump(engine, namespace)).records).toEqual(records);
+    await reseal(engine, namespace, filling);
+    expect(await codeOf(engine.load(namespace, records, facts, "second"))).toBe("conflict");
   });
 
   test("a seal is of one namespace, and the message of a moved one names where to", async () => {
     const { engine, store, clock } = await openFixture(open);
-    await engine.seal(namespace, { state: "moved", to: "redis://elsewhere" });
+    await reseal(engine, namespace, { state: "moved", to: "redis://elsewhere" });
     await expect(store.read(everything)).rejects.toMatchObject({ code: "moved", message: expect.stringContaining("redis://elsewhere"), details: { to: "redis://elsewhere" } });
     await commit(openNamespaceStore(engine, "other", clock), put("a", 1));
   });
@@ -257,8 +320,8 @@ export function movingCases(open: OpenEngine): void {
     const watching = store.watch(everything, 0, AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
     expect((await watching.next()).value).toMatchObject({ revision: 1 });
     const next = watching.next();
-    await engine.seal(namespace, { state: "moving" });
-    await engine.seal(namespace, { state: "moved", to: "memory:" });
+    await reseal(engine, namespace, moving);
+    await reseal(engine, namespace, { state: "moved", to: "memory:" });
     expect(await codeOf(next)).toBe("moved");
   });
 
@@ -267,9 +330,9 @@ export function movingCases(open: OpenEngine): void {
     const { facts } = await engine.dump(namespace, { part: "keys" });
     const base = baseAbove(facts.revision, facts.revision, 5);
     const leapt = { ...facts, revision: base, base, gaps: [...facts.gaps, [facts.revision, base] as const] };
-    await engine.seal(namespace, filling);
+    await reseal(engine, namespace, filling);
     await engine.load(namespace, [], leapt);
-    await engine.seal(namespace, undefined);
+    await reseal(engine, namespace, undefined);
     return leapt;
   };
 
@@ -330,15 +393,15 @@ export function movingRestartCases(open: OpenEngine): void {
     const facts = { ...dump.facts, revision: base, base, gaps: [[dump.facts.revision, base] as const] };
     const fixture = await openFixture(open);
     fixture.clock.set(source.clock.nowMs());
-    await fixture.engine.seal(namespace, filling);
+    await reseal(fixture.engine, namespace, filling);
     await fixture.engine.load(namespace, dump.records, facts);
     const filled = await fixture.reopen();
     expect(await codeOf(filled.store.read(everything))).toBe("unavailable");
     expect((await filled.engine.dump(namespace, { part: "keys" })).facts.seal).toEqual(filling);
-    await filled.engine.seal(namespace, { state: "moved", to: "memory:" });
+    await reseal(filled.engine, namespace, { state: "moved", to: "memory:" });
     const moved = await filled.reopen();
     expect(await codeOf(moved.store.commit(commitOf(put("a", 1))))).toBe("moved");
-    await moved.engine.seal(namespace, undefined);
+    await reseal(moved.engine, namespace, undefined);
     const opened = await moved.reopen();
     expect(await wholeDump(opened.engine, namespace)).toEqual({ ...dump, facts });
     expect(await commit(opened.store, put("kept", 1))).toMatchObject({ revision: base + 1, writes: [{ version: base + 1 }] });

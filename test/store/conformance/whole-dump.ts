@@ -1,4 +1,4 @@
-import type { Engine, NamespaceFacts, StoredRecord } from "../../../src/store/store.ts";
+import type { Engine, NamespaceFacts, Seal, StoredRecord } from "../../../src/store/store.ts";
 import { keyPages, logPages, recordsOf, requestPages } from "../../../src/transfer/stores/dump-pages.ts";
 
 export interface WholeDump {
@@ -19,7 +19,13 @@ export async function wholeDump(engine: Engine, namespace: string): Promise<Whol
 
 /** Loads a dump as a mover would, and opens the namespace. */
 export async function loadDump(engine: Engine, namespace: string, { facts, records }: WholeDump): Promise<void> {
-  await engine.seal(namespace, { state: "filling", progress: null });
+  await reseal(engine, namespace, { state: "filling", progress: null });
   await engine.load(namespace, records, facts);
-  await engine.seal(namespace, undefined);
+  await reseal(engine, namespace, undefined);
+}
+
+/** Puts this seal in the place of whatever is there. */
+export async function reseal(engine: Engine, namespace: string, seal: Seal | undefined): Promise<void> {
+  const { facts } = await engine.dump(namespace, { part: "keys" });
+  await engine.seal(namespace, seal, facts.seal);
 }

@@ -1,0 +1,120 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import { randomHex } from "../../kernel/ids.ts";
+import { requireUnsealed } from "../../store/engine-rules.ts";
+import type { Seal } from "../../store/store.ts";
+import { changeSeal } from "./change-seal.ts";
+import type { Side } from "./compare-namespaces.ts";
+
+/** Long enough to outlive any single page, short enough that a killed copy does not keep the source from compacting for long. */
+const holdMs = 60_000;
+const renewMs = 10_000;
+
+export interface HoldOptions {
+  /** Nothing may be written to the source, not even that it is being copied. */
+  readonly onlyLooks?: boolean;
+  /** Who only reads needs no hold where a mover has stopped the writers: nothing is compacted there, and the mover's seal is not to be touched. */
+  readonly passesMovers?: boolean;
+  /** A mover's destination. Writers that an earlier run of the same stopped are let go on. */
+  readonly to?: string;
+}
+
+type Holds = Readonly<Record<string, number>>;
+
+/** One run's part in the seal of a source: keeps what is still to be copied from being compacted, and for a mover stops writers at the end. Leaves alone what is another's. */
+export class Hold {
+  /** Whose it is: this run's, and no other's. */
+  readonly by = randomHex(16);
+  readonly #side: Side;
+  readonly #clock: Clock;
+  readonly #options: HoldOptions;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  /** Those who held it beside this one when writers were stopped. */
+  #others: Holds = {};
+
+  constructor(side: Side, clock: Clock, options: HoldOptions = {}) {
+    this.#side = side;
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  async renew(): Promise<void> {
+    if (this.#options.onlyLooks === true || this.#clock.nowMs() - this.#renewedMs < renewMs) return;
+    const { engine, namespace } = this.#side;
+    await changeSeal(this.#side, async (found) => {
+      if (this.#options.passesMovers === true && (found?.state === "moving" || found?.state === "moved")) return found;
+      if (found?.state !== "moving" || found.to !== this.#options.to) this.#requireHoldable(found);
+      const { nowMs } = await engine.read(namespace, [{ start: "", end: "" }], { limit: 1 });
+      const lasting = Object.entries(holdsIn(found)).filter(([, untilMs]) => untilMs > nowMs);
+      return copying({ ...Object.fromEntries(lasting), [this.by]: nowMs + holdMs });
+    });
+    this.#renewedMs = this.#clock.nowMs();
+  }
+
+  /** Is it this very run's hold that this seal shows? Then the store is the one that is held. */
+  isIn(seal: Seal | undefined): boolean {
+    return Object.hasOwn(holdsIn(seal), this.by);
+  }
+
+  /** Writers get `unavailable` from now on. */
+  async stopWriters(): Promise<void> {
+    await changeSeal(this.#side, (found) => {
+      this.#requireHoldable(found);
+      this.#others = without(holdsIn(found), this.by);
+      return this.#moving;
+    });
+  }
+
+  /** Only from the state into which this run brought it: had anybody let writers go on meanwhile, what they wrote would be lost. */
+  sealMoved(): Promise<void> {
+    return this.#side.engine.seal(this.#side.namespace, this.#moved, this.#moving);
+  }
+
+  takeBackMoved(): Promise<void> {
+    return this.#side.engine.seal(this.#side.namespace, copying(this.#others), this.#moved);
+  }
+
+  /** The source is what it was without this run. What has been moved is not taken back. */
+  async release(): Promise<void> {
+    if (this.#options.onlyLooks === true) return;
+    await changeSeal(this.#side, (found) => {
+      if (found?.state === "moving" && found.by === this.by) return copying(this.#others);
+      return this.isIn(found) ? copying(without(holdsIn(found), this.by)) : found;
+    });
+  }
+
+  get #moving(): Seal {
+    return { state: "moving", by: this.by, to: this.#options.to as string };
+  }
+
+  get #moved(): Seal {
+    return { ...this.#moving, state: "moved" } as Seal;
+  }
+
+  #requireHoldable(found: Seal | undefined): void {
+    const { to } = this.#options;
+    if (to === undefined) return requireUnsealed(found, "commit");
+    if (found === undefined || found.state === "copying") return;
+    const { namespace } = this.#side;
+    if (found.state === "filling") throw unusable(namespace, "is itself still being filled from another store");
+    if (found.state === "moved") throw unusable(namespace, `was moved already, to ${found.to}`);
+    throw found.to === to
+      ? unusable(namespace, "is being moved by another run of the same migration")
+      : unusable(namespace, `is being moved to another store, ${found.to}`, "Let that migration end; if it was broken off, run it again or undo it.");
+  }
+}
+
+const holdsIn = (seal: Seal | undefined): Holds => (seal?.state === "copying" ? seal.holds : {});
+
+const without = (holds: Holds, by: string): Holds => Object.fromEntries(Object.entries(holds).filter(([name]) => name !== by));
+
+const copying = (holds: Holds): Seal | undefined => {
+  const times = Object.values(holds);
+  return times.length === 0 ? undefined : { state: "copying", untilMs: Math.max(...times), holds };
+};
+
+/** The seal without the hold of somebody who is gone. */
+export const withoutHold = (seal: Seal | undefined, by: string): Seal | undefined => (Object.hasOwn(holdsIn(seal), by) ? copying(without(holdsIn(seal), by)) : seal);
+
+export const unusable = (namespace: string, why: string, hint?: string): HoldfastError =>
+  new HoldfastError("invalid_input", `The namespace ${JSON.stringify(namespace)} ${why}; nothing was changed.`, { hint, details: { namespace } });
