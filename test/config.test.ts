@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { clientPlaces, readConfig } from "../src/config.ts";
 import { formatDuration, parseDurationMs } from "../src/kernel/duration.ts";
-import { hasPassword, shownUrl } from "../src/kernel/store-url.ts";
+import { hasPassword, shownPlace, shownUrl } from "../src/kernel/store-url.ts";
 import { version } from "../src/kernel/version.ts";
 import { settingSources } from "../src/settings.ts";
 
@@ -239,5 +239,15 @@ describe("a store's URL as it is shown", () => {
   ])("%s has no password and no settings", (url, shown) => {
     expect(shownUrl(url)).toBe(shown);
     expect(hasPassword(url)).toBe(url.includes("s3"));
+    expect(shownPlace(url)).toBe(shown);
+  });
+
+  test.each([
+    ["postgres://agent:s3cret@db/work?sslmode=require&schema=team_a&password=s3cret", "postgres://agent@db/work?schema=team_a"],
+    ["redis://:s3cret@cache:6379/2?prefix=a:b%26c&deadline=5s#x", "redis://cache:6379/2?prefix=a:b%26c"],
+    ["redis+cluster://a:7000,b:7001?wait_replicas=1&prefix=%s3cret", "redis+cluster://a:7000,b:7001?prefix=%25s3cret"],
+    ["postgres://agent:s3?schema=c@db/work?schema=x", "postgres://agent@db/work?schema=x"],
+  ])("%s, told from others in the same server, keeps what tells it from them and nothing else", (url, shown) => {
+    expect(shownPlace(url)).toBe(shown);
   });
 });

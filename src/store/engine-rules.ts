@@ -44,19 +44,19 @@ export function requireKept(after: Revision, { compacted, gaps }: Pick<Namespace
     });
 }
 
-/** Distance that covers whatever may have been committed and lost, and the grid of bases: a revision's billions grow each time history went back. */
+/** Distance that covers whatever may have been committed and lost, where the time alone does not. */
 const lostRevisionsMax = 100_000_000;
-const baseStep = 1_000_000_000;
-/** Of a step, so many revisions are set aside for each millisecond: it wraps after nearly three hours. */
-const revisionsPerMs = 100;
+/** 1 January 2026. So many revisions are set aside for every millisecond since: they last for 34 years and for 8,000 commits a second. */
+export const leapsSinceMs = 1_767_225_600_000;
+export const revisionsPerMs = 8;
 
 /**
  * Where a namespace goes on when its history went back to `kept`; `seen` is the highest revision anybody here remembers.
- * The time has a part in it because what was committed after going on may be lost again, with everybody's memory of it: going on from
- * the same `kept` a little later must not give the same revisions a second time. `nowMs` is the server's real time.
+ * The time decides, because what is committed from there on may be lost again, with everybody's memory of it: going on from the same `kept` later
+ * must neither give a revision twice nor stand below one that was given. `nowMs` is the server's real time.
  */
 export const baseAbove = (kept: Revision, seen: Revision, nowMs: number): Revision =>
-  (Math.floor((Math.max(kept, seen) + lostRevisionsMax) / baseStep) + 1) * baseStep + ((Math.floor(nowMs) * revisionsPerMs) % baseStep);
+  Math.max(Math.max(kept, seen) + lostRevisionsMax, Math.floor((nowMs - leapsSinceMs) * revisionsPerMs));
 
 /** The revision up to which a policy of keeping so many revisions lets go. Gaps count for nothing: a history that leapt is not older for it. */
 export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision" | "gaps">, revisions: number): Revision {

@@ -12,6 +12,8 @@ export const limits = {
   commitBytesMax: 4_194_304,
   /** Log rows of one revision: each write may first log the expiry it met. */
   commitRowsMax: 256,
+  /** The highest revision a namespace can have: what the narrowest engine (SQLite, see log-id.ts) can number. */
+  revisionMax: 2 ** 43 - 2,
   readEntriesMax: 1_000,
   logRowsMax: 1_000,
   /** Records in one page of a dump. */

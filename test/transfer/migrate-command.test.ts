@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
 import type { Seal } from "../../src/store/store.ts";
 import { reseal } from "../store/conformance/whole-dump.ts";
+import { freshRedisUrl } from "../support/servers/fresh-url.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { runOnStores } from "./cli-stores.ts";
 
@@ -116,6 +117,34 @@ test("refuses by name what it cannot do, before anything is made", async () => {
   symlinkSync(join(folder, "from.db"), join(folder, "link.db"));
   expect(await holdfast("migrate", from, `sqlite:${join(folder, "link.db")}`)).toMatchObject({ code: 2, stderr: expect.stringContaining("same store") });
   expect(existsSync(join(folder, "to.db"))).toBe(false);
+});
+
+test("takes one store of a server for no other: neither as moved already, nor as where the namespace went, nor to undo", async () => {
+  const server = await freshRedisUrl();
+  const [one, two] = ["one", "two"].map((name) => `${server}-${name}&deadline=9s`) as [string, string];
+  await holdfast("set", "theirs", "1", "--store", two);
+  expect(await holdfast("migrate", from, one, "--namespace", "default")).toMatchObject({ code: 0, stdout: expect.stringContaining(`to ${server}-one; compared`) });
+  expect(await sealOf(from, "default")).toMatchObject({ state: "moved", to: `${server}-one` });
+  expect(await holdfast("get", "a", "--store", from)).toMatchObject({ code: 6, stderr: expect.stringContaining(`was moved to ${server}-one;`) });
+  expect(await holdfast("migrate", from, two, "--namespace", "default")).toMatchObject({ code: 2, stderr: expect.stringContaining(`was moved already, to ${server}-one;`) });
+  expect(await json("migrate", from, one, "--namespace", "default")).toMatchObject({ to: `${server}-one`, namespaces: [{ moved_already: true }] });
+  await sealOf(from, "team-b", { state: "moving", by: "a", to: `${server}-one` });
+  expect(await json("migrate", from, two, "--namespace", "team-b", "--dry-run")).toMatchObject({ namespaces: [{ ready: false, says: `being moved to ${server}-one` }] });
+  expect(await holdfast("migrate", from, two, "--namespace", "team-b", "--undo")).toMatchObject({ code: 0, stdout: "team-b: nothing to undo\n" });
+  expect(await sealOf(from, "team-b")).toMatchObject({ state: "moving" });
+  expect(await holdfast("migrate", from, one, "--namespace", "team-b", "--undo")).toMatchObject({ code: 0, stdout: "team-b: undone\n" });
+});
+
+test("beside a migration that has stopped the writers, export and backup read, and restore --in-place is refused; none of them opens the source", async () => {
+  const seal: Seal = { state: "moving", by: "a", to };
+  await sealOf(from, "default", seal);
+  expect(await holdfast("export", join(folder, "a.jsonl"), "--store", from)).toMatchObject({ code: 0 });
+  expect(await holdfast("backup", join(folder, "b.jsonl"), "--store", from)).toMatchObject({ code: 0 });
+  expect(await holdfast("restore", "--in-place", "--at", "1", "--yes", "--store", from)).toMatchObject({
+    code: 6,
+    stderr: expect.stringContaining("is being moved to another store"),
+  });
+  expect(await sealOf(from, "default")).toEqual(seal);
 });
 
 test("never shows a password, nor keeps one", async () => {

@@ -2,6 +2,7 @@ import { pageOf, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
 import type { Committed, DumpPage, DumpQuery, HistoryRecord, IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRequestKey } from "../../store/store.ts";
+import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, opOf, parseLapse, recordOf } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
 import { factsOf, readNamespace } from "./namespace-row.ts";
@@ -43,22 +44,7 @@ export const toFacts = ({ revision, clockMs, compacted, compactedAtMs, versionFl
   seal,
 });
 
-type RawStoredRow = [
-  created: number,
-  lapse: string | null,
-  place: number,
-  k: string,
-  op: number,
-  ver: number,
-  exp: number | null,
-  at: number,
-  writer: string,
-  agent: string | null,
-  kind: string | null,
-  act: string | null,
-  subject: string | null,
-  v: string | null,
-];
+type RawStoredRow = [created: number, lapse: string | null, ...row: RawLogRow];
 
 async function dumpLog(ask: Ask, t: Tables, { id }: NamespaceRow, after: number): Promise<{ readonly records: readonly StoredLogRow[]; readonly done: boolean }> {
   const count = limits.dumpRecordsMax + limits.commitRowsMax + 1;

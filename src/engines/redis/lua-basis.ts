@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { gapsMax } from "../../store/engine-rules.ts";
+import { gapsMax, leapsSinceMs, revisionsPerMs } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { systemWriter } from "../../store/store.ts";
 
 /**
  * Parts that the scripts are put together from. What every script keeps to:
  * - Lua never rolls back: everything is read and decided first, and nothing after the first write can fail;
- * - numbers go in and out as text; those that may pass 1e14 (scores) are formatted with `%.0f`, the others stay below (see `revisionMax`);
+ * - numbers go in and out as text; those that may pass 1e14 (scores) are formatted with `%.0f`, the others stay below (see `limits.revisionMax`);
  * - values are opaque text, never parsed;
  * - strings are never compared with `<`: that follows the server's locale. Order is Redis's own (bytes) or JavaScript's.
  * Fields of one record are joined by NUL, which no key, label or JSON text contains.
@@ -81,7 +81,8 @@ local function is_restart()
   return real_now - match(server, 'uptime_in_seconds:(%d+)') * 1000 + 1000 >= clock
 end
 if seen > revision or (revision > 0 and m[9] ~= run_id and not is_restart()) then
-  base = (math.floor((math.max(revision, seen) + 1e8) / 1e9) + 1) * 1e9 + (ARGV[1] ~= '' and now or real_now) * 100 % 1e9
+  -- The same as baseAbove in store/engine-rules.ts.
+  base = math.max(math.max(revision, seen) + 1e8, ((ARGV[1] ~= '' and now or real_now) - ${leapsSinceMs}) * ${revisionsPerMs})
   local kept = {}
   for gap in string.gmatch(gaps..' '..num(revision)..':'..num(base), '%S+') do kept[#kept + 1] = gap end
   gaps = table.concat(kept, ' ', math.max(1, #kept - ${gapsMax - 1}))
@@ -357,9 +358,6 @@ local function in_ranges(key, ranges)
   return false
 end
 `;
-
-/** The highest revision a namespace can have: with it every number in the scripts but the scores stays below 1e14. */
-export const revisionMax = 2 ** 40 - 2;
 
 const parts = { meta, epoch, documents, slots, windows, scan, filters } as const;
 

@@ -1,5 +1,5 @@
 import { limits } from "../../store/limits.ts";
-import { luaScript, revisionMax } from "./lua-basis.ts";
+import { luaScript } from "./lua-basis.ts";
 
 /**
  * A batch of commits. After the keys: the number of commits, and of each: how many arguments follow, checks, writes, request key ('' = none),
@@ -16,7 +16,7 @@ for i = 1, key_count do keys[i] = ARGV[6 + i] end
 load_slots(keys)
 local at = 7 + key_count
 local commit_count = tonumber(ARGV[at])
-if revision + commit_count > ${revisionMax} then return {'full'} end
+if revision + commit_count > ${limits.revisionMax} then return {'full'} end
 at = at + 1
 local out, values, has_value, kept, has_known = {}, {}, {}, {}, false
 local kept_until = num(now + ${limits.requestKeptMs})
@@ -120,7 +120,7 @@ local limit = tonumber(ARGV[7])
 local old = call('ZRANGEBYSCORE', REQUEST_AGE, '-inf', num(now), 'LIMIT', 0, math.max(limit, ${limits.commitRowsMax}))
 local expired = call('ZRANGEBYSCORE', EXPIRY, '-inf', num(now), 'LIMIT', 0, math.min(limit, ${limits.commitRowsMax}))
 if #expired > 0 then
-  if revision >= ${revisionMax} then return {'0', num(now)} end
+  if revision >= ${limits.revisionMax} then return {'0', num(now)} end
   load_slots(expired)
   for i = 1, #slots do expire(slots[i]) end
   write_back()

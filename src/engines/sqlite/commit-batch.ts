@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import { holds, nextVersion } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { jumpEvery, placeOf, revisionAt } from "../../store/place.ts";
 import { isLive } from "../../store/ranges.ts";
 import type {
   Check,
@@ -19,8 +20,7 @@ import type {
 import { systemWriter } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
-import { jumpEvery } from "./key-chain.ts";
-import { logId, placeOf, revisionAt, revisionMax } from "./log-id.ts";
+import { logId } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { lapseText, logColumns, opCode, parseLapse, toEntry } from "./log-rows.ts";
 import type { NamespaceClock } from "./namespace-clock.ts";
@@ -143,7 +143,7 @@ export class Batch {
     }
     if (failed !== undefined) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
 
-    if (space.revision >= revisionMax) throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
+    if (space.revision >= limits.revisionMax) throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
     this.#seq = 0;
     const writes = commit.writes.map((write) => this.#write(write, commit, atMs));
     if (this.#seq > 0) {

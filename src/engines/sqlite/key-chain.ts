@@ -3,13 +3,7 @@ import type { Connection } from "./connection.ts";
 import { logId } from "./log-id.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
-/**
- * Each log row points to the one before it of the same key, so the history of a key is a chain that begins at its live entry (or its tombstone).
- * An index by key would cost a random page in every commit; the chain costs nothing, because rows are only ever appended.
- * Every `jumpEvery` versions a row also points to the last such row, so that the far past of a busy key is near.
- */
-export const jumpEvery = 128;
-
+/** Walks along the chain of a key's rows; how it is made is told in store/place.ts. */
 export interface Head {
   readonly k: string;
   /** Of the newest row of the key. */

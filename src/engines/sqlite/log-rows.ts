@@ -1,6 +1,7 @@
 import type { Json } from "../../kernel/json.ts";
+import { revisionAt, seqAt } from "../../store/place.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
-import { placeIn, revisionAt, seqAt } from "./log-id.ts";
+import { placeIn } from "./log-id.ts";
 
 /** `op` as the log keeps it. */
 export const ops = ["put", "delete", "expire"] as const;

@@ -1,10 +1,12 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts";
+import { limits } from "../../store/limits.ts";
+import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { Committed, DumpPage, DumpQuery, IndexedText, LogRow, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
-import { logId, placeIn, placeOf, revisionAt, revisionMax, seqAt } from "./log-id.ts";
+import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, ops, parseLapse, recordOf } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
@@ -135,7 +137,7 @@ export function loadRecords(
   }
   if (space.tombstones !== tombstones) writeNamespace(connection, space);
   if (facts === undefined) return;
-  if (facts.revision > revisionMax) throw new HoldfastError("limit_exceeded", `Revision ${facts.revision} is above what a SQLite store can number (${revisionMax}).`);
+  if (facts.revision > limits.revisionMax) throw new HoldfastError("limit_exceeded", `Revision ${facts.revision} is above what a SQLite store can number (${limits.revisionMax}).`);
   writeFacts(connection, space, facts);
 }
 

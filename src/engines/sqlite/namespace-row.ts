@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../kernel/errors.ts";
+import { revisionAt } from "../../store/place.ts";
 import type { NamespaceFacts, Seal } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { logId, namespaceIdMax, placeIn, revisionAt } from "./log-id.ts";
+import { logId, namespaceIdMax, placeIn } from "./log-id.ts";
 
 type Writable<T> = { -readonly [P in keyof T]: T[P] };
 

@@ -1,10 +1,11 @@
 import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { placeOf } from "../../store/place.ts";
 import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { newestBelow, readHeads } from "./key-chain.ts";
-import { logId, placeOf } from "./log-id.ts";
+import { logId } from "./log-id.ts";
 import type { RawEntry, RawLogRow } from "./log-rows.ts";
 import { logColumns, opCode, toEntry } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";

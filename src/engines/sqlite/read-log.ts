@@ -1,10 +1,11 @@
 import { letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { placeOf, revisionAt } from "../../store/place.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlValue } from "./driver.ts";
 import { newestBelow, readHeads } from "./key-chain.ts";
-import { logId, placeIn, placeOf, revisionAt } from "./log-id.ts";
+import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, toLogRow } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";

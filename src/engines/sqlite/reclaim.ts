@@ -1,9 +1,10 @@
 import { letGoThrough } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { placeOf, revisionAt } from "../../store/place.ts";
 import type { Compacted, RetentionPolicy } from "../../store/store.ts";
 import type { Batch } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
-import { logId, placeIn, placeOf, revisionAt } from "./log-id.ts";
+import { logId, placeIn } from "./log-id.ts";
 import { opCode } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { writeNamespace } from "./namespace-row.ts";

@@ -1,8 +1,9 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { revisionAt } from "../../store/place.ts";
 import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { logId, revisionAt } from "./log-id.ts";
+import { logId } from "./log-id.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 
 /**

@@ -6,7 +6,7 @@ export const verifyCommand: Command = {
   path: ["verify"],
   summary: "Put the guarantees to the test on this machine, with processes that are raced, stopped and killed",
   details:
-    "Works in namespaces of its own that begin with verify-, and empties them afterwards. Without --store or a configured store it uses a new SQLite file in the temporary folder. " +
+    "Works in namespaces of its own that begin with verify-, and removes them afterwards. Without --store or a configured store it uses a new SQLite file in the temporary folder. " +
     "Takes about a minute, with --quick a quarter of that. Exit code 0 when every guarantee held, 1 when one was broken, 130 when it was interrupted (Ctrl-C): it ends its workers and cleans up then too.",
   operands: "",
   flags: [

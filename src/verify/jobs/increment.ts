@@ -5,18 +5,16 @@ import { between } from "../random.ts";
 /** Raises one counter by compare-and-set as often as it is told, and says what each success wrote. */
 export const incrementJob: RunJob = async ({ job, scope, say, commands, clock, random }) => {
   for await (const _ of commands) break;
-  let misses = 0;
   for (let done = 0; done < Number(job.times); ) {
+    const startedMs = clock.nowMs();
     const before = await readState(scope, "counter");
     const value = Number(before?.value ?? 0) + 1;
     const result = await setState(scope, { key: "counter", value, expectedVersion: before?.version ?? 0 });
     if (!result.ok) {
-      misses += 1;
-      // Losers step aside for a while, each for another: many racers would keep each other from winning otherwise.
-      await clock.sleep(between(random, 0, 2 << Math.min(misses, 5)));
+      // Losers step aside for a while, each for another and longer where the store is slower: many racers would keep each other from winning otherwise.
+      await clock.sleep(between(random, 0, 4 + Math.min(400, 40 * (clock.nowMs() - startedMs))));
       continue;
     }
-    misses = 0;
     done += 1;
     say({ version: result.version, value });
   }
