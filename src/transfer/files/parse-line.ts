@@ -1,3 +1,4 @@
+import { systemClock } from "../../kernel/clock.ts";
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { gapsMax } from "../../store/engine-rules.ts";
@@ -79,7 +80,7 @@ function readFacts(line: Members): NamespaceFacts {
   });
   const facts = {
     revision: whole(line.revision, "revision"),
-    clockMs: whole(line.clock_ms, "clock_ms"),
+    clockMs: past(line.clock_ms, "clock_ms"),
     compacted: whole(line.compacted, "compacted"),
     compactedAtMs: whole(line.compacted_at_ms, "compacted_at_ms"),
     versionFloor: whole(line.version_floor, "version_floor"),
@@ -91,7 +92,9 @@ function readFacts(line: Members): NamespaceFacts {
     if (kept < end || base <= kept || base > facts.base) throw new Refusal("gaps: must be in order and end at the base");
     end = base;
   }
-  if (gaps.length > gapsMax || facts.compacted > facts.revision || facts.base > facts.revision || facts.compactedAtMs > facts.clockMs) throw new Refusal("it contradicts itself");
+  if (gaps.length > gapsMax || facts.compacted > facts.revision || facts.base > facts.revision || facts.compactedAtMs > facts.clockMs || facts.versionFloor > facts.revision)
+    throw new Refusal("it contradicts itself");
+  if (facts.revision > limits.revisionMax) throw new Refusal(`revision: must be at most ${limits.revisionMax}`);
   return facts;
 }
 
@@ -105,11 +108,11 @@ function readRow(line: Members): StoredLogRow {
     seq,
     key: key(line.key),
     op: line.op,
-    version: positive(line.version, "version"),
+    version: version(line.version, revision),
     json: line.op === "put" ? jsonText(line.value as Json) : undefined,
     expiresAtMs: optional(line.expires_at_ms, (at) => whole(at, "expires_at_ms")),
     createdAtMs: whole(line.created_at_ms, "created_at_ms"),
-    atMs: whole(line.at_ms, "at_ms"),
+    atMs: past(line.at_ms, "at_ms"),
     writer: label(line.writer, "writer"),
     agent: optional(line.agent, (agent) => label(agent, "agent")),
     record: optional(line.record, history),
@@ -120,7 +123,7 @@ function readRow(line: Members): StoredLogRow {
 function readKey(line: Members): StoredKey {
   const [revision, seq] = place(line.log);
   if (typeof line.present !== "boolean") throw new Refusal("present: must be true or false");
-  return { kind: "key", key: key(line.key), revision, seq, version: positive(line.version, "version"), present: line.present, index: optional(line.text, indexed) };
+  return { kind: "key", key: key(line.key), revision, seq, version: version(line.version, revision), present: line.present, index: optional(line.text, indexed) };
 }
 
 function indexed(value: unknown): IndexedText {
@@ -182,6 +185,21 @@ function whole(value: unknown, field: string): number {
 
 function positive(value: unknown, field: string): number {
   if (whole(value, field) === 0) throw new Refusal(`${field}: must be a whole number from 1`);
+  return value as number;
+}
+
+/** A key has at most one version for every revision. */
+function version(value: unknown, revision: number): number {
+  if (positive(value, "version") > revision) throw new Refusal("version: must not be above the revision");
+  return value as number;
+}
+
+/** Machines' clocks differ by less. */
+const aheadMsMax = 86_400_000;
+
+/** A time that has been: a store that is told of a later one would end no lease and no entry until then. */
+function past(value: unknown, field: string): number {
+  if (whole(value, field) > systemClock.nowMs() + aheadMsMax) throw new Refusal(`${field}: lies in the future; check this machine's clock`);
   return value as number;
 }
 
