@@ -187,7 +187,7 @@ describe("in place, a namespace in use", () => {
   });
 
   test("many pages and long values, while others write to the same keys", async () => {
-    const clock = manualClock(1_700_000_000_000);
+    const clock = manualClock();
     const engine = new MemoryEngine(clock);
     const live = openNamespaceStore(engine, "n", clock);
     const write = (key: string, value: string | number) => live.commit({ writer: "w", writes: [{ op: "put", key, value }] });
@@ -215,7 +215,7 @@ test("the text of a restored entry is the one its own tool gives it", async () =
   await run(["checkpoint", "Wrote a parser", "--highlights", "it is fast"]);
   const file = join(folder, "all.jsonl");
   expect(await run(["export", file])).toMatchObject({ code: 0 });
-  const clock = manualClock(1_700_000_000_000);
+  const clock = manualClock();
   const engine = new MemoryEngine(clock);
   const scope = { store: openNamespaceStore(engine, "n", clock), clock, writer: "w" };
   await saveCheckpoint(scope, {
@@ -245,7 +245,7 @@ async function textsOf(engine: MemoryEngine, namespace: string) {
 
 async function textsIn(file: string) {
   const { loadExport, planLoad } = await import("../../src/transfer/files/load-export.ts");
-  const clock = manualClock(1_700_000_000_000);
+  const clock = manualClock();
   const engine = new MemoryEngine(clock);
   const options = { engine, clock, path: file, into: new Map([["default", "default"]]), leaps: false };
   await loadExport(options, await planLoad(options));

@@ -89,7 +89,7 @@ async function requireFree(engine: Engine, namespace: string, by: string): Promi
 
 /** Empties what a loading of this very file left half done. */
 export async function undoLoad({ engine, clock, path, into }: Pick<LoadOptions, "engine" | "clock" | "path" | "into">): Promise<readonly string[]> {
-  const { sha256 } = await checkFile({ path, into });
+  const { sha256 } = await checkFile({ path, into, clock });
   const undone: string[] = [];
   for (const [, namespace] of into) {
     const facts = await factsOf({ engine, namespace });
@@ -109,7 +109,10 @@ export interface LoadPlan {
   readonly cuts: ReadonlyMap<string, Revision>;
 }
 
-async function checkFile({ path, into, until, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "signal" | "onProgress">): Promise<LoadPlan> {
+/** Machines' clocks differ by less. A store that is told of a later time would end no lease and no entry until then. */
+const aheadMsMax = 86_400_000;
+
+async function checkFile({ path, into, until, clock, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "clock" | "signal" | "onProgress">): Promise<LoadPlan> {
   const chosen = new Map<string, NamespaceFacts>();
   const cuts = new Map<string, Revision>();
   let records = 0;
@@ -129,6 +132,8 @@ async function checkFile({ path, into, until, signal, onProgress }: Pick<LoadOpt
       return { sha256: part.sha256, chosen, cuts };
     }
     if (part.is === "namespace") {
+      if (part.facts.clockMs > clock.nowMs() + aheadMsMax)
+        throw invalidInput("<file>", `the clock of the namespace ${JSON.stringify(part.namespace)} lies in the future; check this machine's clock. Nothing was changed`);
       close();
       current = into.has(part.namespace) ? { namespace: part.namespace, facts: part.facts } : undefined;
       if (current !== undefined) chosen.set(part.namespace, part.facts);

@@ -97,7 +97,10 @@ class Order {
     this.#last = record;
     if (last !== undefined && (ranks[record.kind] < ranks[last.kind] || (record.kind === last.kind && !isAfter(record, last))))
       throw badLine(line, "is out of order or stands twice");
-    if (record.kind === "log") this.#newest = record.revision;
+    if (record.kind === "log") {
+      this.#newest = record.revision;
+      if (record.atMs > this.#facts.clockMs) throw badLine(line, "is later than its namespace's clock");
+    }
     const revision = record.kind === "request" ? record.outcome.revision : record.revision;
     if (revision > this.#facts.revision) throw badLine(line, "speaks of a revision that the namespace has not reached");
   }
