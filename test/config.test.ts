@@ -235,6 +235,9 @@ describe("a store's URL as it is shown", () => {
     ["redis://:s3cret@cache:6379/2", "redis://cache:6379/2"],
     ["postgres://agent:s3/c@r:et@db/work", "postgres://agent@db/work"],
     ["redis+cluster://a:7000,b:7001?password=s3cret", "redis+cluster://a:7000,b:7001"],
+    ["redis+sentinel://a:26379/group?sentinel_user=x&sentinel_password=s3cret", "redis+sentinel://a:26379/group"],
+    ["redis://cache?password=s3@cret", "redis://…"],
+    ["redis://:s3?cret@cache", "redis://…"],
     ["sqlite:/data/a@b?c.db", "sqlite:/data/a@b?c.db"],
   ])("%s has no password and no settings", (url, shown) => {
     expect(shownUrl(url)).toBe(shown);

@@ -381,7 +381,7 @@ export interface EngineHealth {
 
 export interface EngineWarning {
   /** What it is about, for whoever looks into one of these more closely. */
-  readonly about: "clock" | "durability" | "file mode" | "history" | "eviction" | "rights";
+  readonly about: "clock" | "durability" | "file mode" | "history" | "eviction" | "memory" | "rights";
   readonly says: string;
 }
 

@@ -120,6 +120,21 @@ test("an answer that is cut off is the truth, or nothing changed, or unknown; th
   for (const code of seen) expect(["ok", "unavailable", "outcome_unknown"]).toContain(code);
 });
 
+test.each([
+  ["40003", "outcome_unknown"],
+  ["40001", "unavailable"],
+])("a COMMIT that the server answers with %s is %s", async (state, code) => {
+  const url = freshUrl();
+  await using engine = await openPostgresEngine({ url });
+  await commit(storeOf(engine), put("a", 1));
+  const schema = `faults_${stores}`;
+  await server.query(`CREATE FUNCTION ${schema}.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '${state}'; END $$`);
+  await server.query(`CREATE CONSTRAINT TRIGGER fail AFTER UPDATE ON ${schema}.namespace DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.fail()`);
+  expect(await codeOrOk(storeOf(engine).commit(commitOf(put("a", 2))))).toBe(code);
+  await server.query(`DROP TRIGGER fail ON ${schema}.namespace`);
+  await commit(storeOf(engine), put("a", 3));
+});
+
 test("a network that goes dead under load ends every call within its deadline, and what was answered is true", { timeout: 30_000 }, async () => {
   const url = freshUrl("&deadline=1s");
   await using proxy = await FaultProxy.open(server.port);

@@ -41,6 +41,14 @@ test("a wrong password, an unknown user and no password name the cause", async (
   }
 });
 
+test("a URL without a user names what is missing", async () => {
+  expect(await refusalOf(`postgres://127.0.0.1:${server.port}/holdfast`)).toMatchObject({
+    code: "store_unsupported",
+    message: expect.stringContaining("names no user"),
+    hint: expect.stringContaining("postgres://USER:PASSWORD@"),
+  });
+});
+
 test("a database that does not exist, a port that nobody listens on and a host without an address are told apart", async () => {
   expect(await refusalOf(`postgres://holdfast:holdfast-secret@127.0.0.1:${server.port}/elsewhere`)).toMatchObject({
     code: "store_unsupported",
@@ -95,7 +103,30 @@ test("the least role of the documentation does everything but make tables, and w
   await engine.seal(namespace, { state: "filling", progress: null });
   await engine.clear(namespace);
   // Without more rights than these, the server still tells which history it is: a promoted replica is noticed.
-  expect((await engine.health(namespace)).facts.history).toMatch(/^\d+\/[0-9A-F]{8}$/);
+  expect((await engine.health(namespace)).facts.history).toMatch(/^\d+\/[0-9A-F]{8}\/\d+\/\d*$/);
+  expect((await engine.health(namespace)).warnings).toEqual([]);
+});
+
+test("a role that may only read is told by health which grant lets it write", async () => {
+  const owned = `${server.url}?schema=seen_only`;
+  await using owner = await openEngine(owned);
+  committed((await commitBatch(owner, [commitOf(put("a"))]))[0]);
+  await server.query("CREATE ROLE \"Reader\" LOGIN PASSWORD 'reader-secret'");
+  await server.query('GRANT USAGE ON SCHEMA seen_only TO "Reader"; GRANT SELECT ON ALL TABLES IN SCHEMA seen_only TO "Reader"');
+  await using engine = await openEngine(as("Reader", "reader-secret", "?schema=seen_only"));
+  expect((await engine.read(namespace, [{ start: "" }], {})).entries).toHaveLength(1);
+  await expect(commitBatch(engine, [commitOf(put("b"))])).rejects.toMatchObject({ code: "store_unsupported" });
+  const [warning, ...others] = (await engine.health(namespace)).warnings;
+  expect(others).toEqual([]);
+  expect(warning?.about).toBe("rights");
+  expect(warning?.says).toMatch(/lacks DELETE, INSERT, UPDATE on area, .*kv, log, namespace/);
+  expect(warning?.says).toContain('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA seen_only TO "Reader"');
+
+  await server.query('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA seen_only TO "Reader"; REVOKE DELETE ON seen_only.log FROM "Reader"');
+  expect((await engine.health(namespace)).warnings).toMatchObject([{ about: "rights", says: expect.stringContaining("lacks DELETE on log:") }]);
+  await server.query('GRANT DELETE ON seen_only.log TO "Reader"');
+  expect((await engine.health(namespace)).warnings).toEqual([]);
+  committed((await commitBatch(engine, [commitOf(put("b"))]))[0]);
 });
 
 test("a newer schema, another program's tables and a store with a table missing are left alone", async () => {

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
+import { Transaction } from "../../src/engines/postgres/transaction.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
@@ -125,4 +126,17 @@ test("what a process remembers of a namespace is never written once another has 
   const late = await storeOf(one).commit(commitOf(put("lease", 3), { checks: [{ key: "lease", is: "present" }] }));
   expect(late).toMatchObject({ ok: false, failed: [{ check: { key: "lease" } }] });
   expect((await commit(storeOf(one), put("lease", 4), { checks: [{ key: "lease", is: "absent" }] })).writes).toMatchObject([{ version: 5, existed: false }]);
+});
+
+test.each(["none", "one of a copy that was killed"])("a process alone with a namespace looks once and then commits in one round trip; seal: %s", async (seal) => {
+  await using engine = await openPostgresEngine({ url: await freshPostgresUrl() });
+  if (seal !== "none") await engine.seal(namespace, { state: "copying", untilMs: 1, holds: { gone: 1 } });
+  await commit(storeOf(engine), put("a", 0));
+  const looks = vi.spyOn(Transaction.prototype, "lock");
+  for (let i = 1; i <= 5; i += 1) await commit(storeOf(engine), put("a", i));
+  expect(looks.mock.calls).toHaveLength(0);
+  looks.mockRestore();
+  // Others are told at once of a seal that means them.
+  await engine.seal(namespace, { state: "moving", by: "x", to: "y" }, seal === "none" ? undefined : { state: "copying", untilMs: 1, holds: { gone: 1 } });
+  await expect(storeOf(engine).commit(commitOf(put("a", 6)))).rejects.toMatchObject({ code: "unavailable" });
 });

@@ -1,8 +1,12 @@
 import type { Json } from "../../kernel/json.ts";
 import type { EngineHealth, EngineWarning } from "../../store/store.ts";
+import { historyMark } from "./history-mark.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
+import { isServedByOther } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
+import { writtenTables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
+import { texts } from "./sql-arrays.ts";
 
 /** How far clocks may be apart before health says so. */
 const clockApartMaxMs = 5_000;
@@ -10,12 +14,19 @@ const clockApartMaxMs = 5_000;
 const settingNames = ["server_version", "synchronous_commit", "fsync", "full_page_writes", "synchronous_standby_names", "is_superuser"] as const;
 type SettingName = (typeof settingNames)[number];
 
+const neededRights = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+
 /** What the server itself says of its settings; what it does not tell (or is not one of its settings) is null. */
 export const readSettings = (t: Tables): Statement[] => [
   { text: `SELECT ${settingNames.map((name) => `current_setting('${name}', true)`).join(", ")}, pg_backend_pid()` },
   { text: `SELECT value FROM ${t.meta} WHERE name = 'schema_version'` },
   // An estimate: counting would walk the whole log.
   { text: `SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = '${t.log}'::regclass` },
+  {
+    text: `SELECT quote_ident(current_user), coalesce(string_agg(DISTINCT r.name, ', '), ''), coalesce(string_agg(DISTINCT w.name, ', '), '')
+      FROM unnest($1::text[]) AS w (name) CROSS JOIN unnest($2::text[]) AS r (name) WHERE NOT has_table_privilege(format('%I.%I', $3::text, w.name), r.name)`,
+    values: [texts(writtenTables), texts(neededRights), t.schema],
+  },
 ];
 
 export interface HealthSources {
@@ -34,7 +45,7 @@ export interface HealthSources {
 }
 
 export function healthOf({ answers, space, ...from }: HealthSources): EngineHealth {
-  const [settings, version, logRows] = answers.map(({ rows }) => rows[0] ?? []) as unknown as [(string | null)[], [string], [number]];
+  const [settings, version, logRows, rights] = answers.map(({ rows }) => rows[0] ?? []) as unknown as [(string | null)[], [string], [number], MissingRights];
   const setting = Object.fromEntries(settingNames.map((name, i) => [name, settings[i] ?? null])) as Readonly<Record<SettingName, string | null>>;
   const { is_superuser: isSuperuser, ...shown } = setting;
   const facts: Record<string, Json> = {
@@ -48,7 +59,7 @@ export function healthOf({ answers, space, ...from }: HealthSources): EngineHeal
     deadline_ms: from.deadlineMs,
     round_trip_ms: Math.round(from.roundTripMs * 10) / 10,
     clock_difference_ms: Math.round(from.clockDifferenceMs),
-    history: from.identity,
+    history: historyMark(from.identity, space),
     revision: space.revision,
     compacted_revision: space.compacted,
     log_rows: logRows[0] ?? 0,
@@ -66,7 +77,12 @@ export function healthOf({ answers, space, ...from }: HealthSources): EngineHeal
       ? `an acknowledged write is in PostgreSQL's log on disk (fsync) before it is answered: it survives the end of any process and a loss of power, ${replicas}`
       : "an acknowledged write survives the end of any Holdfast process; a crash of the server's machine can lose it and damage the store (fsync is off)",
     facts,
-    warnings: [...warningsOf(setting, isSuperuser), ...clockWarnings(space, from.clockDifferenceMs), ...historyWarnings(space, from.identity)],
+    warnings: [
+      ...warningsOf(setting, isSuperuser),
+      ...rightsWarnings(from.schema, rights),
+      ...clockWarnings(space, from.clockDifferenceMs),
+      ...historyWarnings(space, from.identity),
+    ],
   };
 }
 
@@ -77,6 +93,18 @@ function warningsOf(setting: Readonly<Record<SettingName, string | null>>, isSup
       warnings.push({ about: "durability", says: `${name} is off on the server: a crash of its machine can lose acknowledged writes and damage the store. Set ${name} = on.` });
   if (isSuperuser === "on") warnings.push({ about: "rights", says: "Holdfast signs in as a superuser and needs far less; docs/engines.md has the role and its grants." });
   return warnings;
+}
+
+type MissingRights = [role: string, rights: string, tables: string];
+
+function rightsWarnings(schema: string, [role, rights, tables]: MissingRights): EngineWarning[] {
+  if (rights === "") return [];
+  return [
+    {
+      about: "rights",
+      says: `The role ${role} lacks ${rights} on ${tables}: commits, or some of them, will be refused. GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}, as their owner.`,
+    },
+  ];
 }
 
 function clockWarnings({ nowMs, hostMs }: NamespaceRow, differenceMs: number): EngineWarning[] {
@@ -94,7 +122,8 @@ function clockWarnings({ nowMs, hostMs }: NamespaceRow, differenceMs: number): E
   return warnings;
 }
 
-function historyWarnings({ gaps, servedBy, revision, base }: NamespaceRow, identity: string | null): EngineWarning[] {
+function historyWarnings(space: NamespaceRow, identity: string | null): EngineWarning[] {
+  const { gaps, base } = space;
   const warnings: EngineWarning[] = [];
   const last = gaps.at(-1);
   if (last !== undefined)
@@ -102,10 +131,10 @@ function historyWarnings({ gaps, servedBy, revision, base }: NamespaceRow, ident
       about: "history",
       says: `History went back to revision ${last[0]} (a replica was promoted or a backup restored); the namespace went on above ${base}. Commits after ${last[0]} on the lost history are gone; no revision, version or token is given twice.`,
     });
-  if (identity !== null && servedBy !== null && servedBy !== identity && revision > 0)
+  if (isServedByOther(space, identity))
     warnings.push({
       about: "history",
-      says: "Another server than the one that wrote last answers now (a replica was promoted or a backup restored); the next commit goes on above whatever may be lost.",
+      says: "Another server, or another copy of the tables, than the one that was written to last answers now (a replica was promoted or a backup restored); the next commit goes on above whatever may be lost.",
     });
   return warnings;
 }

@@ -6,6 +6,7 @@ import { jumps } from "../../store/plan-batch.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { BatchPlace } from "./commit-batch.ts";
+import { historyMark } from "./history-mark.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { lockSpace } from "./reclaim.ts";
 import type { Tables } from "./schema.ts";
@@ -56,6 +57,8 @@ export async function loadRecords(tx: Transaction, place: BatchPlace, records: r
   if (facts !== undefined) {
     const { seal: _seal, ...own } = facts;
     Object.assign(space, own);
+    // From here on: a dump made before the first commit must know it too.
+    space.servedBy = historyMark(tx.session.facts.identity, space);
   }
   await tx.commit([fresh.length > 0 ? writeRows(t, space, fresh, (row) => state.standingOf(row)) : writeNamespace(t, space), ...statements]);
 }

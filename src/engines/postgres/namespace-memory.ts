@@ -1,11 +1,10 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { requireUnsealed } from "../../store/engine-rules.ts";
 import type { BatchSource, Buried, StoredSlot } from "../../store/plan-batch.ts";
 import { BatchPlan, jumps } from "../../store/plan-batch.ts";
 import type { CommitResult, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
 import { lapseText, parseLapse } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
-import { seenAs } from "./namespace-row.ts";
+import { isServedByOther, seenAs } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 
 export type KnownSlot = StoredSlot & { readonly lapse: string | null };
@@ -95,10 +94,10 @@ export class NamespaceMemory {
     }
     const known = this.#space;
     const elapsedMs = performance.now() - this.#learntMs;
-    if (known === undefined || elapsedMs > freshMsMax || known.seal !== undefined || known.servedBy !== identity || clock.seenRevision(namespace) > known.revision)
-      return undefined;
+    if (known === undefined || elapsedMs > freshMsMax || isServedByOther(known, identity) || clock.seenRevision(namespace) > known.revision) return undefined;
+    // A copy lets others write; and one that was killed leaves its seal behind.
+    if (known.seal !== undefined && known.seal.state !== "copying") return undefined;
     if (!this.#knows(commits)) return undefined;
-    requireUnsealed(known.seal, "commit");
     const hostMs = this.#timeSource?.nowMs() ?? known.hostMs + Math.ceil(elapsedMs);
     const space: NamespaceRow = { ...known, ...seenAs(clock, namespace, hostMs, known.clockMs) };
     const source = new KnownSource(this.#keys);
@@ -180,6 +179,6 @@ export class NamespaceMemory {
         if (expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs < untilMs) untilMs = expiresAtMs;
       }
     const isInTime = this.#timeSource === undefined ? `AND extract(epoch FROM clock_timestamp()) * 1000 < ${untilMs}` : "";
-    return `SELECT 1 / (CASE WHEN count(*) = 1 ${isInTime} THEN 1 ELSE 0 END) FROM (SELECT 1 FROM ${t.namespace} WHERE id = ${known.id} AND changes = ${known.changes} AND revision = ${known.revision} FOR UPDATE) same`;
+    return `SELECT 1 / (CASE WHEN count(*) = 1 ${isInTime} THEN 1 ELSE 0 END) FROM (SELECT 1 FROM ${t.namespace} WHERE id = ${known.id} AND changes = ${known.changes} AND revision = ${known.revision} AND tableoid = ${known.tableOid} FOR UPDATE) same`;
   }
 }

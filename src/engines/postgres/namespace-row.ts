@@ -1,6 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
 import type { NamespaceFacts, Revision, Seal } from "../../store/store.ts";
+import { historyMark, isOtherHistory, keptMark } from "./history-mark.ts";
 import type { Tables } from "./schema.ts";
 import type { Statement } from "./session.ts";
 
@@ -11,8 +12,10 @@ export interface NamespaceRow extends Mutable<NamespaceFacts> {
   /** 0: nothing was ever committed to it. */
   id: number;
   tombstones: number;
-  /** The history that last wrote to it (see `ServerFacts.identity`). */
+  /** The history that last wrote to it (see history-mark.ts). */
   servedBy: string | null;
+  /** The table it stands in, by the server's number: another one after a dump was restored. Comes with the row, so that a process which lives through that sees it too. */
+  tableOid: number;
   /** How often the row was written: what was read under one count is true as long as it stands. */
   changes: number;
   /** The server's clock, and the namespace's, which never goes back. */
@@ -33,11 +36,12 @@ type Packed = [
   seal: string | null,
   servedBy: string | null,
   changes: number,
+  tableOid: number,
   host: number,
 ];
 
 const packed = (host: string): string =>
-  `json_build_array(s.id, s.revision, s.clock, s.compacted, s.compacted_at, s.version_floor, s.tombstones, s.base, s.gaps, s.seal, s.served_by, s.changes, ${host})::text`;
+  `json_build_array(s.id, s.revision, s.clock, s.compacted, s.compacted_at, s.version_floor, s.tombstones, s.base, s.gaps, s.seal, s.served_by, s.changes, s.tableoid::bigint, ${host})::text`;
 
 /** The time of the statement, not of the transaction: that may have waited for a lock. A test's clock comes in as a parameter. */
 const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
@@ -60,7 +64,7 @@ export function factsOf(rows: readonly (readonly unknown[])[], clock: NamespaceC
 }
 
 function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow {
-  const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, changes, hostMs] = JSON.parse(text) as Packed;
+  const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, changes, tableOid, hostMs] = JSON.parse(text) as Packed;
   if (id === null) {
     const nothing = {
       id: 0,
@@ -75,6 +79,7 @@ function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow
       seal: undefined,
       servedBy: null,
       changes: 0,
+      tableOid: 0,
     };
     return { ...nothing, ...seenAs(clock, name, hostMs, 0) };
   }
@@ -91,6 +96,7 @@ function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow
     seal: seal === null ? undefined : (JSON.parse(seal) as Seal),
     servedBy,
     changes,
+    tableOid,
     ...seenAs(clock, name, hostMs, clockMs),
   };
 }
@@ -156,14 +162,17 @@ export const insertNamespace = (t: Tables, name: string): Statement => ({
   values: [name],
 });
 
+export const isServedByOther = (row: NamespaceRow, identity: string | null): boolean =>
+  row.servedBy !== null && row.revision > 0 && isOtherHistory(row.servedBy, historyMark(identity, row));
+
 /**
  * Called under the lock, before anything is decided. A revision below one that was seen, or another history than the one that wrote last (a replica was promoted,
  * a backup restored): commits may be missing whose revisions and versions are in somebody's hands. The namespace goes on above all of them.
  */
 export function leapIfWentBack(row: NamespaceRow, identity: string | null, seen: Revision): boolean {
-  const isOther = identity !== null && row.servedBy !== null && row.servedBy !== identity && row.revision > 0;
+  const isOther = isServedByOther(row, identity);
   const wentBack = row.revision < seen;
-  if (identity !== null) row.servedBy = identity;
+  row.servedBy = keptMark(row.servedBy, historyMark(identity, row));
   if (!isOther && !wentBack) return false;
   const base = baseAbove(row.revision, seen, row.hostMs);
   row.gaps = [...row.gaps, [row.revision, base] as const].slice(-gapsMax);

@@ -86,6 +86,9 @@ export const isTransient = (error: unknown): boolean => sqlState(error) === "400
 /** The server said no itself. Everything else means that the connection is of no more use. */
 export const isAnswer = (error: unknown): boolean => sqlState(error) !== undefined && !/^(57P0[1-4]|25P03|08...)$/.test(sqlState(error) as string);
 
+/** The server knows no such user, or not with this password; the driver itself says it where it has none to give. */
+export const isSignInRefused = (error: unknown): boolean => meaningOf(error) === signIn;
+
 /** PostgreSQL's words stay in `cause`, for the log; a caller gets ours. They never hold the URL. */
 export function translatePostgresError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
@@ -114,8 +117,14 @@ function meaningOf(error: unknown): Meaning {
 }
 
 export const outcomeUnknown = (cause: unknown): HoldfastError =>
-  new HoldfastError("outcome_unknown", "The connection was lost while PostgreSQL was making a commit durable: it may or may not have happened.", {
+  new HoldfastError("outcome_unknown", "PostgreSQL was making a commit durable, and no answer told whether it did: it may or may not have happened.", {
     hint: "Ask again with the same request key, or read.",
+    cause,
+  });
+
+export const nobodyNamed = (cause: unknown): HoldfastError =>
+  new HoldfastError("store_unsupported", "The store's URL names no user, and PostgreSQL does not let in whom the environment names (PGUSER, else the system's user).", {
+    hint: "Write the user into the URL: postgres://USER:PASSWORD@HOST:5432/DATABASE.",
     cause,
   });
 

@@ -21,6 +21,9 @@ export interface Tables {
 
 const names = ["meta", "namespace", "log", "kv", "tombstone", "request", "area", "document", "posting", "term"] as const;
 
+/** Those that every commit may write to; `meta` changes only with the schema. */
+export const writtenTables = names.filter((name) => name !== "meta");
+
 /** The schema's name is of letters, digits and _ (see server-settings.ts), so quoting it is enough. */
 export const tablesIn = (schema: string): Tables => ({ ...(Object.fromEntries(names.map((name) => [name, `"${schema}".${name}`])) as unknown as Tables), schema });
 

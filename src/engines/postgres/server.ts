@@ -1,5 +1,6 @@
 import type { ClientConfig } from "pg";
 import { HoldfastError } from "../../kernel/errors.ts";
+import { isSignInRefused, nobodyNamed } from "./postgres-errors.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import type { Answer, Statement } from "./session.ts";
 import { PipelineError, Session } from "./session.ts";
@@ -12,12 +13,15 @@ const standstillMs = (deadlineMs: number): number => Math.ceil(Math.min(5_000, d
 
 /**
  * Two names of one history cannot be told apart by a revision alone: see `NamespaceFacts.base`. The timeline stands in the first eight digits
- * of the present write-ahead file's name. Not every server (or role) tells; then this is left out and only a lower revision is noticed.
+ * of the present write-ahead file's name; a copy of a whole database on one server has another number. Not every server (or role) tells; then this is left out and only a lower revision is noticed.
  */
-export const identityColumn = "(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+const identityColumn =
+  "(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())::text";
 
 export async function openServerSession(pg: typeof import("pg"), settings: ServerSettings, oldest: number, deadlineMs: number): Promise<Session> {
-  const session = await Session.open(pg, clientConfig(settings), deadlineMs);
+  const session = await Session.open(pg, clientConfig(settings), deadlineMs).catch((error: unknown) => {
+    throw settings.user === undefined && isSignInRefused(error) ? nobodyNamed(error) : error;
+  });
   try {
     const about: Statement = {
       text: "SELECT current_setting('server_version'), current_setting('server_version_num')::int, pg_is_in_recovery(), pg_backend_pid()",

@@ -20,7 +20,7 @@ export type Ask = (statements: readonly Statement[]) => Promise<Answer[]>;
 /** What a new connection tells of the server behind it. */
 export interface ServerFacts {
   readonly version: string;
-  /** Which history this is: the cluster's own number and its timeline, which a promotion or a restored backup changes. Null where the server does not say. */
+  /** Which history this is: the cluster's own number, its timeline, which a promotion or a restored backup changes, and the database's number. Null where the server does not say. */
   readonly identity: string | null;
   /** The server's process is the one that this connection talks to: no pooler stands between, and what is set or prepared here stays. */
   readonly isDirect: boolean;

@@ -3,6 +3,8 @@ import type { Answer, Session, Statement } from "./session.ts";
 import { PipelineError, remaining } from "./session.ts";
 
 const divisionByZero = "22012";
+/** Said of a commit by servers that are several machines. */
+const completionUnknown = "40003";
 
 /** How a transaction begins: with its settings where they do not stay with the connection. */
 export interface Opening {
@@ -73,7 +75,7 @@ export class Transaction {
       const { position, cause } = error as PipelineError;
       const state = sqlState(cause);
       // The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark.
-      if (state !== undefined && (position < statements.length || /^(23|25|40)/.test(state))) throw error;
+      if (state !== undefined && state !== completionUnknown && (position < statements.length || /^(23|25|40)/.test(state))) throw error;
       throw outcomeUnknown(cause);
     }
   }

@@ -6,6 +6,9 @@ import type { ServerFacts } from "./server-facts.ts";
 /** How far the server's clock may be from the host's before health says so. */
 const clockDifferenceMaxMs = 5_000;
 
+/** From which part of maxmemory on health says that the server is about to be full. */
+const memoryShareMax = 0.9;
+
 export interface Standing {
   readonly facts: Facts;
   readonly logRows: number;
@@ -33,10 +36,12 @@ export function healthOf(servers: readonly ServerFacts[], settings: RedisSetting
       replicas: servers.reduce((sum, { replicas }) => sum + replicas, 0),
       appendonly: servers.every(({ aof }) => aof),
       appendfsync: weakestFsync(servers),
+      no_appendfsync_on_rewrite: skipsInRewrite(servers) ?? "cannot be checked",
       save: server.save ?? "cannot be checked",
       min_replicas_to_write: server.minReplicas ?? "cannot be checked",
       maxmemory_policy: server.evictionPolicy === "" ? "cannot be checked" : server.evictionPolicy,
       maxmemory_bytes: server.maxmemoryBytes,
+      used_memory_bytes: server.usedMemoryBytes,
       wait_replicas: settings.waitReplicas,
       wait_aof: settings.waitAof,
       deadline_ms: settings.deadlineMs,
@@ -61,6 +66,9 @@ const weakestFsync = (servers: readonly ServerFacts[]): string => {
   return ["no log of writes", "cannot be checked", "no", "everysec", "always"].find((policy) => found.has(policy)) ?? [...found].join(", ");
 };
 
+const skipsInRewrite = (servers: readonly ServerFacts[]): boolean | undefined =>
+  servers.some(({ aof, skipsFsyncInRewrite }) => aof && skipsFsyncInRewrite) || (servers.some(({ skipsFsyncInRewrite }) => skipsFsyncInRewrite === undefined) ? undefined : false);
+
 /** What an acknowledged write survives, by the weakest of the servers. */
 function durabilityOf(servers: readonly ServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): string {
   const many = waitReplicas === 1 ? "1 replica" : `${waitReplicas} replicas`;
@@ -73,9 +81,11 @@ function durabilityOf(servers: readonly ServerFacts[], { waitReplicas, waitAof, 
   if (waitAof) return `an acknowledged write is on the disk of the primary${waitReplicas > 0 ? ` and of ${many}` : ""} (WAITAOF)${waitReplicas > 0 ? "" : failover}`;
   switch (weakestFsync(servers)) {
     case "always":
+      if (skipsInRewrite(servers))
+        return `an acknowledged write is on disk (appendfsync always), except while the server writes its log anew or a snapshot (no-appendfsync-on-rewrite yes): a loss of power then may lose the last half minute or more${failover}`;
       return `an acknowledged write is on disk (appendfsync always) before it is answered: it survives the end of any process and a loss of power${failover}`;
     case "everysec":
-      return `an acknowledged write is on disk within about a second (appendfsync everysec): a crash of the server or a loss of power may lose the last two seconds${failover}`;
+      return `an acknowledged write is on disk within two seconds (appendfsync everysec): a crash of the server or a loss of power may lose what came in them${failover}`;
     case "no":
       return `an acknowledged write is on disk when the system sees fit (appendfsync no): a loss of power may lose the last half minute or more${failover}`;
     case "no log of writes":
@@ -100,6 +110,11 @@ function durabilityWarnings(servers: readonly ServerFacts[], { waitReplicas, wai
     warn(
       `appendfsync is ${fsync}: acknowledged writes of the last moments can be lost in a crash. Set appendfsync always, or add wait_aof=1 to the store's URL (Redis 7.2 or newer, Valkey).`,
     );
+  // Who waits for the disk (WAITAOF) waits longer then, and is told the truth.
+  if (skipsInRewrite(servers) && !waitAof)
+    warn(
+      "no-appendfsync-on-rewrite is yes: while the server writes its log anew or a snapshot, nothing is synced, and acknowledged writes of that time can be lost. Set it to no (CONFIG SET no-appendfsync-on-rewrite no, and in the configuration file).",
+    );
   if (waitReplicas === 0 && (topology !== "single" || servers.some(({ replicas }) => replicas > 0)))
     warn("Replicas are not waited for: a failover may lose acknowledged writes. Add wait_replicas=1 to the store's URL, and min-replicas-to-write 1 to the server's settings.");
   return warnings;
@@ -112,6 +127,12 @@ function otherWarnings(servers: readonly ServerFacts[], { facts, clockDifference
     warnings.push({
       about: "eviction",
       says: `maxmemory-policy is ${evicting.evictionPolicy}: when memory runs short the server removes parts of the store. Set it to noeviction.`,
+    });
+  const full = servers.find(({ usedMemoryBytes, maxmemoryBytes }) => maxmemoryBytes > 0 && usedMemoryBytes >= maxmemoryBytes * memoryShareMax);
+  if (full !== undefined)
+    warnings.push({
+      about: "memory",
+      says: `The server uses ${Math.floor((100 * full.usedMemoryBytes) / full.maxmemoryBytes)} % of its maxmemory; when that is reached it takes no more writes (storage_full). Raise maxmemory, let compaction forget more (--history-age, --history-revisions), or move the store (holdfast migrate).`,
     });
   if (Math.abs(clockDifferenceMs) > clockDifferenceMaxMs)
     warnings.push({

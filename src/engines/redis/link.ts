@@ -1,8 +1,9 @@
 import type { Duplex } from "node:stream";
 import type { Redis } from "ioredis";
 import type { Log } from "../../kernel/log.ts";
-import { bare, closedError, connectError, isFinal, isReply } from "./redis-errors.ts";
-import type { RedisSettings } from "./redis-url.ts";
+import { answersWithoutTls } from "./plain-answer.ts";
+import { bare, closedError, connectError, isFinal, isReply, noTlsError, unansweredError } from "./redis-errors.ts";
+import type { Address, RedisSettings } from "./redis-url.ts";
 import { requireRights } from "./rights.ts";
 import type { Send, ServerFacts } from "./server-facts.ts";
 import { readServerFacts, requireUsable } from "./server-facts.ts";
@@ -28,6 +29,8 @@ export class Lost extends Error {
 export interface LinkUse {
   /** Called with every new connection. */
   readonly onReady?: (facts: ServerFacts) => void;
+  /** Where the socket goes: asked without TLS when it does not answer with TLS. */
+  readonly address?: Address;
   /** Only asks about others: it may be a replica. */
   readonly isScout?: boolean;
 }
@@ -36,6 +39,8 @@ const retryMsMin = 30;
 const retryMsMax = 1_000;
 /** One attempt to connect; a call's own deadline may end sooner. */
 const connectMsMax = 5_000;
+/** After how long a server that has not answered with TLS is asked without: a plain Redis takes the greeting for the beginning of a line and waits for the rest. */
+const plainQuestionMs = 500;
 
 /**
  * One connection to one place, made again whenever it is lost. The driver's instance lives only as long as its socket: a new connection is a new instance,
@@ -47,6 +52,7 @@ export class Link {
   readonly #settings: RedisSettings;
   readonly #log: Log;
   readonly #onReady: (facts: ServerFacts) => void;
+  readonly #address: Address | undefined;
   readonly #isScout: boolean;
   #redis: Redis | undefined;
   #attempting: Redis | undefined;
@@ -57,12 +63,13 @@ export class Link {
   #wake: (() => void) | undefined;
   #closed = false;
 
-  constructor(driver: Driver, open: () => Redis, settings: RedisSettings, log: Log, { onReady = () => {}, isScout = false }: LinkUse = {}) {
+  constructor(driver: Driver, open: () => Redis, settings: RedisSettings, log: Log, { onReady = () => {}, address, isScout = false }: LinkUse = {}) {
     this.#driver = driver;
     this.#open = open;
     this.#settings = settings;
     this.#log = log;
     this.#onReady = onReady;
+    this.#address = address;
     this.#isScout = isScout;
   }
 
@@ -148,13 +155,17 @@ export class Link {
   async #attempt(): Promise<void> {
     const redis = this.#open();
     let reason: unknown;
+    let hasMet = false;
     redis.on("error", (error: unknown) => {
       reason = bare(error);
     });
     this.#attempting = redis;
     const untilMs = performance.now() + Math.min(connectMsMax, this.#settings.deadlineMs);
     try {
-      await within(redis.connect(), untilMs);
+      await within(this.#greet(redis), untilMs);
+      hasMet = true;
+      // The socket keeps no process alive; whoever waits for an answer does, by the timer of the deadline.
+      (redis.stream as Duplex & { unref(): void }).unref();
       const send = this.#sendUntil(redis, untilMs);
       // Not by the driver, which would go on in another database when this one does not exist.
       if (this.#settings.database > 0) await send("select", [String(this.#settings.database)]);
@@ -174,9 +185,27 @@ export class Link {
       this.#onReady(connected.facts);
     } catch (error) {
       redis.disconnect();
-      throw error instanceof Lost || !(error instanceof Error) || error.message === "Connection is closed." ? (reason ?? bare(error)) : bare(error);
+      const isVague = error instanceof Lost || !(error instanceof Error) || error.message === "Connection is closed.";
+      if (isVague && hasMet && reason === undefined && !this.#closed) throw unansweredError(error instanceof Lost && error.cause === undefined && error.sent);
+      throw isVague ? (reason ?? bare(error)) : bare(error);
     } finally {
       this.#attempting = undefined;
+    }
+  }
+
+  async #greet(redis: Redis): Promise<void> {
+    const address = this.#address;
+    if (this.#settings.tls === undefined || address === undefined) return redis.connect();
+    let timer: NodeJS.Timeout | undefined;
+    const plain = new Promise<never>((_, reject) => {
+      timer = setTimeout(async () => {
+        if (await answersWithoutTls(address)) reject(noTlsError());
+      }, plainQuestionMs);
+    });
+    try {
+      await Promise.race([redis.connect(), plain]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -157,9 +157,9 @@ return {'ok'}
 `,
 );
 
-/** ARGV[6]: the seal as JSON, its state first; '' takes it away. ARGV[7]: the one that must be there, or ''. */
+/** ARGV[6]: the seal as JSON, its state first; '' takes it away. ARGV[7]: the one that must be there, or ''. Also where Redis is full: what is sealed is on its way out. */
 export const sealScript = luaScript(
-  [],
+  ["allow-oom"],
   ["meta"],
   `
 if (m[8] or '') ~= ARGV[7] then return {'other', m[8] or ''} end

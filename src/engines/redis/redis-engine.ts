@@ -283,7 +283,8 @@ class RedisEngine implements Engine {
   async #list(namespace: string): Promise<void> {
     if (this.#listed.has(namespace)) return;
     const key = namespacesKey(this.#settings.prefix);
-    await this.#roads.read(key, (send) => send("sadd", [key, namespace]));
+    // Looked at first: a full Redis refuses even a write that would change nothing, and what is stored must be able to leave it.
+    await this.#roads.read(key, async (send) => (await send("sismember", [key, namespace])) === 1 || send("sadd", [key, namespace]));
     this.#listed.add(namespace);
   }
 }

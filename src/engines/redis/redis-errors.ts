@@ -42,11 +42,30 @@ export const notConfirmed = (what: string): HoldfastError =>
     hint: "Check the replicas (INFO replication); ask again with the same request key, or read. Without wait_replicas and wait_aof in the store's URL nobody waits for this.",
   });
 
+export const noTlsError = (cause?: unknown): HoldfastError =>
+  new HoldfastError("store_unsupported", "The server does not speak TLS.", {
+    hint: "Use redis:// in place of rediss:// in the store's URL (only where nobody else can listen), or name the port on which it speaks TLS.",
+    cause,
+  });
+
+/** A connection was made, and nothing came back on it. */
+export const unansweredError = (isSilent: boolean): HoldfastError =>
+  unavailable(
+    isSilent ? "What answers at the store's host and port took the connection and says nothing" : "What answers at the store's host and port closes the connection without an answer",
+    "Check that a Redis runs there, and whether it wants TLS (rediss://); the connection is tried again by itself.",
+  );
+
 /** A failure before anything was sent, or of a read. By the code of the socket, TLS or Redis; its words stay in `cause`, for the log. */
 export function connectError(cause: unknown, prefix: string): HoldfastError {
   if (cause instanceof HoldfastError) return cause;
   if (isReply(cause)) return translateReply(cause, prefix);
   const { code = "", message = "" } = (cause ?? {}) as { readonly code?: string; readonly message?: string };
+  if (message.startsWith("Unknown RESP type"))
+    return new HoldfastError("store_unsupported", "What answers at the store's host and port does not speak the protocol of Redis.", {
+      hint: "Another program listens there: check host and port in the store's URL.",
+      cause,
+    });
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER") return noTlsError(cause);
   if (code.startsWith("ERR_TLS") || code.includes("CERT") || code.startsWith("ERR_SSL") || code === "EPROTO")
     return new HoldfastError("store_unsupported", `Redis could not be reached over TLS (${code}).`, {
       hint: "rediss:// needs a server that speaks TLS with a certificate this machine trusts; name the authority's file with tls_ca=FILE.",
@@ -54,7 +73,7 @@ export function connectError(cause: unknown, prefix: string): HoldfastError {
     });
   if (message.includes("All sentinels are unreachable"))
     return unavailable("No sentinel named a primary that can be reached", "Check the sentinels' hosts and ports and the group's name in the store's URL.", cause);
-  const reason = code === "ECONNREFUSED" ? "refuses connections" : code === "ENOTFOUND" || code === "EAI_AGAIN" ? "has a host name that is not known" : "cannot be reached";
+  const reason = code === "ECONNREFUSED" ? "refuses connections" : code === "ENOTFOUND" || code === "EAI_AGAIN" ? "has a host name that is not known" : code === "" ? "did not answer in time" : "cannot be reached";
   return unavailable(
     `Redis ${reason}${code === "" ? "" : ` (${code})`}`,
     "Check that the server runs and that host and port in the store's URL are right; the connection is tried again by itself.",

@@ -7,7 +7,7 @@ const inScripts =
     " ",
   );
 /** Commands beside them. `config|get` only to check the settings, `cluster|slots` and `asking` only in a cluster, `select` only for a database other than 0, the waits only when the URL asks for them. */
-const besides = "eval evalsha info time hsetnx xread sadd smembers config|get cluster|slots asking select wait waitaof".split(" ");
+const besides = "eval evalsha info time hsetnx xread sadd sismember smembers config|get cluster|slots asking select wait waitaof".split(" ");
 
 /** The least that a user of Redis must be allowed: its own keys, and these commands. */
 export const neededRights = (prefix: string): string => [`~${prefix}*`, "-@all", ...[...besides, ...inScripts].map((command) => `+${command}`)].join(" ");

@@ -189,7 +189,7 @@ export class RedisRoads implements Roads {
   async #askSlots(address: string, untilMs: number): Promise<unknown> {
     let scout = this.#scouts.get(address);
     if (scout === undefined) {
-      scout = new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { isScout: true });
+      scout = new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { isScout: true, address: splitAddress(address) });
       this.#scouts.set(address, scout);
     }
     const endMs = Math.min(untilMs, performance.now() + nodeMsMax);
@@ -212,7 +212,7 @@ export class RedisRoads implements Roads {
   }
 
   #newLink(address: string): Link {
-    return new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { onReady: this.#onReady });
+    return new Link(this.#driver, () => this.#open(address), this.#settings, this.#log, { onReady: this.#onReady, address: this.#placeOf(address) });
   }
 
   #open(address: string): Redis {
@@ -248,8 +248,13 @@ export class RedisRoads implements Roads {
         sentinelCommandTimeout: Math.min(deadlineMs, 2_000),
         failoverDetector: false,
       });
-    const { host, port } = topology === "cluster" ? splitAddress(address) : (addresses[0] as Address);
-    return new Redis({ ...shared, host, port });
+    return new Redis({ ...shared, ...this.#placeOf(address) });
+  }
+
+  /** With sentinels: the first of them, which speak TLS where the servers do. */
+  #placeOf(address: string): Address {
+    const { topology, addresses } = this.#settings;
+    return topology === "cluster" ? splitAddress(address) : (addresses[0] as Address);
   }
 }
 

@@ -14,10 +14,14 @@ export interface ServerFacts {
   readonly isCluster: boolean;
   readonly replicas: number;
   readonly evictionPolicy: string;
+  /** 0 = no limit but the machine's. */
   readonly maxmemoryBytes: number;
+  readonly usedMemoryBytes: number;
   readonly aof: boolean;
   /** Undefined where CONFIG may not be asked. */
   readonly appendfsync: string | undefined;
+  /** While it writes its log anew or a snapshot, it leaves the syncing to the system, with `always` too. Undefined where CONFIG may not be asked. */
+  readonly skipsFsyncInRewrite: boolean | undefined;
   /** When snapshots are taken: empty = never; undefined where CONFIG may not be asked. */
   readonly save: string | undefined;
   readonly minReplicas: number | undefined;
@@ -42,18 +46,22 @@ export async function readServerFacts(send: Send, home: string): Promise<ServerF
     replicas: Number(info("connected_slaves")),
     evictionPolicy: info("maxmemory_policy"),
     maxmemoryBytes: Number(info("maxmemory")),
+    usedMemoryBytes: Number(info("used_memory")),
     aof: info("aof_enabled") === "1",
     appendfsync: config?.get("appendfsync"),
+    skipsFsyncInRewrite: onOrOff(config?.get("no-appendfsync-on-rewrite")),
     save: config?.get("save"),
     minReplicas: config === undefined ? undefined : Number(config.get("min-replicas-to-write") ?? 0),
     home,
   };
 }
 
+const onOrOff = (word: string | undefined): boolean | undefined => (word === undefined ? undefined : word === "yes");
+
 /** Undefined where it is forbidden or taken away, as managed services do. */
 async function readConfig(send: Send): Promise<ReadonlyMap<string, string> | undefined> {
   try {
-    const flat = (await send("config", ["GET", "appendfsync", "save", "min-replicas-to-write"])) as readonly string[];
+    const flat = (await send("config", ["GET", "appendfsync", "no-appendfsync-on-rewrite", "save", "min-replicas-to-write"])) as readonly string[];
     return new Map(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i] as string, flat[2 * i + 1] as string]));
   } catch (error) {
     if (isReply(error)) return undefined;
@@ -62,7 +70,7 @@ async function readConfig(send: Send): Promise<ReadonlyMap<string, string> | und
 }
 
 /** Nothing is forgotten when this server ends and starts again. */
-export const isLasting = ({ aof, appendfsync }: ServerFacts): boolean => aof && appendfsync === "always";
+export const isLasting = ({ aof, appendfsync, skipsFsyncInRewrite }: ServerFacts): boolean => aof && appendfsync === "always" && skipsFsyncInRewrite === false;
 
 const unsupported = (message: string, hint: string): HoldfastError => new HoldfastError("store_unsupported", message, { hint });
 

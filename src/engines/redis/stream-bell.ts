@@ -48,7 +48,8 @@ class Listener {
         this.#log("debug", "bell_lost", { reason: (error as Error).message });
       }
       this.#link?.close();
-      if (!this.#stopped) await new Promise<void>((resolve) => setTimeout(resolve, pauseMs).unref());
+      // Somebody watches: the process must not end in a pause between two attempts.
+      if (!this.#stopped) await new Promise<void>((resolve) => setTimeout(resolve, pauseMs));
     }
     this.#link?.close();
   }
