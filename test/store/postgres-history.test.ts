@@ -93,10 +93,10 @@ test.each(["a new process", "a process that was there all the time"])(
     const dumped = new URL(url).searchParams.get("schema") as string;
     await using before = await openPostgresEngine({ url });
     for (const value of [1, 2]) await commit(storeOf(before), put("a", value));
-  // Has seen revision 3, as the dump has, and nothing of what follows.
-  await using witness = await openPostgresEngine({ url });
-  expect((await commit(storeOf(witness), put("a", 3))).revision).toBe(3);
-  const dump = await dumpSchema(dumped);
+    // Has seen revision 3, as the dump has, and nothing of what follows.
+    await using witness = await openPostgresEngine({ url });
+    expect((await commit(storeOf(witness), put("a", 3))).revision).toBe(3);
+    const dump = await dumpSchema(dumped);
     await commit(storeOf(before), put("a", 4));
     await commit(storeOf(before), put("a", 5));
     const lease = { resource: "deploy", holder: "ann", ttlMs: 60_000 };

@@ -55,6 +55,21 @@ test("a restart that may have lost writes (everysec) lifts revisions and version
   expect((await store.read(everything, { at: 2 })).entries).toMatchObject([{ value: 1, version: 2 }]);
 });
 
+test("no-appendfsync-on-rewrite undoes what always promises: health warns of it, and a restart counts as one that may have lost writes", async () => {
+  await using server = await startRedis({ args: ["--no-appendfsync-on-rewrite", "yes"] });
+  await using opened = await open(server);
+  const { engine, store } = opened;
+  const before = await engine.health(name);
+  expect(before.durability).toMatch(/except while the server writes its log anew/);
+  expect(before.warnings).toEqual([{ about: "durability", says: expect.stringContaining("CONFIG SET no-appendfsync-on-rewrite no") }]);
+  expect((await commit(store, put("a"))).revision).toBe(1);
+  await server.kill9();
+  await server.restart();
+  expect(isLeap((await commit(store, put("a", 2))).revision)).toBe(true);
+  await server.command("CONFIG", "SET", "no-appendfsync-on-rewrite", "no");
+  expect((await engine.health(name)).warnings.map(({ about }) => about)).toEqual(["history"]);
+});
+
 test("a history that went back behind what this process has seen is noticed and lifted", async () => {
   await using server = await startRedis();
   await using opened = await open(server);

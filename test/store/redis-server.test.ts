@@ -1,4 +1,8 @@
-import { expect, test } from "vitest";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo, Server } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
 import { neededRights } from "../../src/engines/redis/rights.ts";
@@ -10,8 +14,12 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything } from "../../src/store/ranges.ts";
 import { freshRedisUrl } from "../support/servers/fresh-url.ts";
+import { loopbackCertificate } from "../support/servers/loopback-certificate.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
 import { startRedis, startReplicaOf } from "../support/servers/redis-server.ts";
+import { spawnWorker } from "../support/spawn-worker.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { runOnStores } from "../transfer/cli-stores.ts";
 import { commit, put } from "./conformance/fixture.ts";
 
 /** What refuses to open, or to do something: code, words and fix, and never the password. */
@@ -190,8 +198,10 @@ test("a server that is too old, or too old for what the URL asks, is refused wit
     replicas: 0,
     evictionPolicy: "noeviction",
     maxmemoryBytes: 0,
+    usedMemoryBytes: 1_000_000,
     aof: true,
     appendfsync: "always",
+    skipsFsyncInRewrite: false,
     save: "",
     minReplicas: 0,
     home: "h:1",
@@ -233,6 +243,73 @@ test("a full Redis refuses writes whole, serves reads, and heals when there is r
   await engine.compact("full", { ageMs: 0, revisions: 0, tombstones: 0 }, 1_000);
   await server.command("CONFIG", "SET", "maxmemory", "100mb");
   expect((await commit(store, put("after"))).revision).toBe(written + 2);
+});
+
+test("a full Redis warns beforehand, and everything can leave it: export, backup and migrate away work where no write does", async () => {
+  await using server = await startRedis();
+  const folder = await temporaryFolder();
+  const url = at(server);
+  const holdfast = (...args: string[]) => runOnStores(args);
+  expect(await holdfast("set", "a", JSON.stringify("x".repeat(10_000)), "--store", url)).toMatchObject({ code: 0 });
+  expect((await holdfast("doctor", "--store", url)).stdout).not.toMatch(/maxmemory/);
+  await server.command("CONFIG", "SET", "maxmemory", "1mb");
+  expect(await holdfast("set", "a", "2", "--store", url)).toMatchObject({ code: 6, stderr: expect.stringContaining("reached its maxmemory") });
+  expect((await holdfast("doctor", "--store", url)).stdout).toMatch(/memory.*uses \d{2,} % of its maxmemory.*Raise maxmemory/s);
+  expect(await holdfast("export", join(folder, "all.jsonl"), "--store", url)).toMatchObject({ code: 0 });
+  expect(await holdfast("backup", join(folder, "backup"), "--store", url)).toMatchObject({ code: 0 });
+  const to = `sqlite:${join(folder, "to.db")}`;
+  expect(await holdfast("migrate", url, to)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("compared record by record") });
+  expect((await holdfast("get", "a", "--store", to)).stdout).toContain("xxxx");
+  expect(await holdfast("get", "a", "--store", url)).toMatchObject({ code: 6, stderr: expect.stringContaining("was moved to") });
+});
+
+/** Something that listens and is no Redis. */
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test("a server without TLS, another program on the port and one that says nothing are each told apart, long before the deadline", async () => {
+  await using server = await startRedis();
+  const http = await portOf(createHttpServer((_, response) => void response.end("hello")));
+  const greets = await portOf(createServer((socket) => void socket.on("error", () => {}).write("SSH-2.0-Something\r\n")));
+  const closes = await portOf(createServer((socket) => void socket.on("error", () => {}).once("data", () => socket.end())));
+  const silent = await portOf(createServer((socket) => void socket.on("error", () => {}).resume()));
+  const opened = (scheme: string, port: number, query = ""): ReturnType<typeof refusal> => refusal(openRedisEngine({ url: `${scheme}://:hunter2@127.0.0.1:${port}${query}` }));
+  const startMs = performance.now();
+  const noTls = { code: "store_unsupported", text: expect.stringMatching(/does not speak TLS.*redis:\/\/ in place of rediss:\/\//) };
+  const noRedis = { code: "store_unsupported", text: expect.stringMatching(/does not speak the protocol of Redis.*check host and port/) };
+  expect(await Promise.all([opened("rediss", server.port), opened("rediss", http), opened("redis", http), opened("redis", greets)])).toEqual([noTls, noTls, noRedis, noRedis]);
+  expect(performance.now() - startMs).toBeLessThan(2_500);
+  expect(await Promise.all([opened("redis", closes, "?deadline=500ms"), opened("redis", silent, "?deadline=500ms")])).toEqual([
+    { code: "unavailable", text: expect.stringMatching(/closes the connection without an answer.*rediss:/) },
+    { code: "unavailable", text: expect.stringMatching(/says nothing|did not answer in time/) },
+  ]);
+});
+
+test("a script that leaves a store open ends by itself, one that closes it or only watches it ends when it is through, each with exit code 0", async () => {
+  await using server = await startRedis({ tls: true });
+  const { certFile } = await loopbackCertificate();
+  const urls = [`${server.url}/0`, `${server.tlsUrl}?tls_ca=${certFile}`];
+  const leaving = urls.flatMap((url) => ["leave", "close"].map((way) => spawnWorker<{ done: string }>("store-leaver", { url, way })));
+  const watching = spawnWorker<{ done: string }>("store-leaver", { url: server.url, way: "watch" });
+  await Promise.all(
+    leaving.map(async (worker) => {
+      await worker.next();
+      const startMs = performance.now();
+      await worker.ended();
+      expect(performance.now() - startMs).toBeLessThan(3_000);
+    }),
+  );
+  expect(await watching.next()).toEqual({ done: "watching" });
+  // Nothing but the watch keeps it alive, also while the server is away.
+  await server.kill9();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await server.restart();
+  expect(await runOnStores(["set", "watched", "1", "--store", server.url])).toMatchObject({ code: 0 });
+  expect(await watching.next()).toEqual({ done: "watch" });
+  await watching.ended();
 });
 
 test("a namespace whose standing was removed by somebody is damaged, and a commit to it changes nothing", async () => {

@@ -42,6 +42,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
   "3D000": unsupported("The database named in the store's URL does not exist.", "Create it (createdb NAME), or name another one."),
   "3F000": damaged("The store's schema is gone."),
   "40001": retried,
+  // Of a commit it is `outcomeUnknown`; everything else may be asked twice.
+  "40003": unavailable("PostgreSQL could not tell how a statement ended.", "Try again."),
   "40P01": retried,
   "42501": rights,
   "42P01": damaged("A table of the store is missing."),

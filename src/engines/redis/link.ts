@@ -40,7 +40,7 @@ const retryMsMax = 1_000;
 /** One attempt to connect; a call's own deadline may end sooner. */
 const connectMsMax = 5_000;
 /** After how long a server that has not answered with TLS is asked without: a plain Redis takes the greeting for the beginning of a line and waits for the rest. */
-const plainQuestionMs = 500;
+const plainQuestionMs = 250;
 
 /**
  * One connection to one place, made again whenever it is lost. The driver's instance lives only as long as its socket: a new connection is a new instance,
@@ -159,11 +159,13 @@ export class Link {
     redis.on("error", (error: unknown) => {
       reason = bare(error);
     });
+    redis.once("connect", () => {
+      hasMet = true;
+    });
     this.#attempting = redis;
     const untilMs = performance.now() + Math.min(connectMsMax, this.#settings.deadlineMs);
     try {
       await within(this.#greet(redis), untilMs);
-      hasMet = true;
       // The socket keeps no process alive; whoever waits for an answer does, by the timer of the deadline.
       (redis.stream as Duplex & { unref(): void }).unref();
       const send = this.#sendUntil(redis, untilMs);

@@ -51,7 +51,9 @@ export const noTlsError = (cause?: unknown): HoldfastError =>
 /** A connection was made, and nothing came back on it. */
 export const unansweredError = (isSilent: boolean): HoldfastError =>
   unavailable(
-    isSilent ? "What answers at the store's host and port took the connection and says nothing" : "What answers at the store's host and port closes the connection without an answer",
+    isSilent
+      ? "What answers at the store's host and port took the connection and says nothing"
+      : "What answers at the store's host and port closes the connection without an answer",
     "Check that a Redis runs there, and whether it wants TLS (rediss://); the connection is tried again by itself.",
   );
 
@@ -73,7 +75,14 @@ export function connectError(cause: unknown, prefix: string): HoldfastError {
     });
   if (message.includes("All sentinels are unreachable"))
     return unavailable("No sentinel named a primary that can be reached", "Check the sentinels' hosts and ports and the group's name in the store's URL.", cause);
-  const reason = code === "ECONNREFUSED" ? "refuses connections" : code === "ENOTFOUND" || code === "EAI_AGAIN" ? "has a host name that is not known" : code === "" ? "did not answer in time" : "cannot be reached";
+  const reason =
+    code === "ECONNREFUSED"
+      ? "refuses connections"
+      : code === "ENOTFOUND" || code === "EAI_AGAIN"
+        ? "has a host name that is not known"
+        : code === "" && message !== "Connection is closed."
+          ? "did not answer in time"
+          : "cannot be reached";
   return unavailable(
     `Redis ${reason}${code === "" ? "" : ` (${code})`}`,
     "Check that the server runs and that host and port in the store's URL are right; the connection is tried again by itself.",
