@@ -136,7 +136,7 @@ describe("the library", () => {
       code: "invalid_input",
       message: expect.stringMatching(/^stroe: unknown option; allowed: store, /),
     });
-    await expect(openHoldfast({ store: "redis://x" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^store: /) });
+    await expect(openHoldfast({ store: "mysql://x" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^store: /) });
     await expect(openHoldfast({ store: "memory:", claimTtlMs: 1 })).rejects.toMatchObject({ message: expect.stringMatching(/^claimTtlMs: must be .*from 1s to 7d/) });
     await using holdfast = await openHoldfast({ store: "memory:" });
     const refused = await holdfast.leases.acquire("x", { ttlMs: 1_000 }).catch((error: unknown) => error);

@@ -80,7 +80,9 @@ describe("the package", () => {
     expect([...imported]).toContain("node:fs");
     const connecting = ["dgram", "dns", "dns/promises", "http", "http2", "https", "inspector", "inspector/promises", "net", "quic", "tls"];
     const suspect = (name: string): boolean => (name.startsWith("node:") ? connecting.includes(name.slice("node:".length)) : name !== "@photostructure/sqlite");
-    expect([...imported].filter((name) => suspect(name as string)).sort()).toEqual(serverDrivers);
+    expect([...imported].filter((name) => suspect(name as string)).sort()).toEqual([...serverDrivers, "node:net"].sort());
+    // Asking a server whether it speaks TLS at all is the Redis engine's, and loaded with it.
+    expect(scripts.filter((_, i) => texts[i]?.includes('"node:net"')).map(({ path }) => path.startsWith("dist/chunks/redis-engine"))).toEqual([true]);
     // Loaded late: nothing that a start without a server runs through names them.
     expect(texts.filter((text) => /\bfrom\s*"(?:pg|ioredis)"/.test(text))).toEqual([]);
     expect(texts.filter((text) => /\b(?:fetch|WebSocket|EventSource)\(/.test(text))).toEqual([]);

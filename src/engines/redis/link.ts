@@ -93,14 +93,14 @@ export class Link {
   /** Ends the connection; what is in flight on it fails, and a new one is made. */
   drop(connected?: Connected): void {
     if (connected !== undefined && connected !== this.#connected) return;
-    this.#redis?.disconnect();
+    hangUp(this.#redis);
     this.#lose();
   }
 
   close(): void {
     this.#closed = true;
-    this.#attempting?.disconnect();
-    this.#redis?.disconnect();
+    hangUp(this.#attempting);
+    hangUp(this.#redis);
     this.#connected = undefined;
     this.#wake?.();
   }
@@ -158,6 +158,8 @@ export class Link {
     let hasMet = false;
     redis.on("error", (error: unknown) => {
       reason = bare(error);
+      // Whatever talks there, it is not to be talked to any longer: by itself the driver waits until the other end closes.
+      if (hasMet) (redis.stream as Duplex).destroy();
     });
     redis.once("connect", () => {
       hasMet = true;
@@ -186,7 +188,7 @@ export class Link {
       this.#connected = connected;
       this.#onReady(connected.facts);
     } catch (error) {
-      redis.disconnect();
+      hangUp(redis);
       const isVague = error instanceof Lost || !(error instanceof Error) || error.message === "Connection is closed.";
       if (isVague && hasMet && reason === undefined && !this.#closed) throw unansweredError(error instanceof Lost && error.cause === undefined && error.sent);
       throw isVague ? (reason ?? bare(error)) : bare(error);
@@ -226,11 +228,16 @@ export class Link {
       } catch (error) {
         if (isReply(error)) throw bare(error);
         // Nothing will come of this connection any more: behind an answer that is missing wait all the others.
-        redis.disconnect();
+        hangUp(redis);
         throw error instanceof Lost ? error : new Lost(true, error);
       }
     };
   }
+}
+
+/** Only what is still open: for a socket that is closed the driver would wait two seconds until it is closed, and keep the process alive for it. */
+function hangUp(redis: Redis | undefined): void {
+  if (redis !== undefined && redis.status !== "end" && redis.status !== "close") redis.disconnect();
 }
 
 /** The promise, or `Lost` when the time is up first. */

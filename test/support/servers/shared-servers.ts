@@ -22,7 +22,9 @@ const given = (variable: string): SharedServer | undefined => {
 
 const starters: Readonly<Record<string, () => Promise<SharedServer>>> = {
   redis: async () => given("HOLDFAST_TEST_REDIS_URL") ?? startRedis(),
-  postgres: async () => given("HOLDFAST_TEST_POSTGRES_URL") ?? startPostgres(),
+  postgres: async () =>
+    // Two test files at once, some with a dozen processes, each with connections of its own.
+    given("HOLDFAST_TEST_POSTGRES_URL") ?? startPostgres({ settings: { max_connections: "300" } }),
 };
 
 /**
