@@ -133,11 +133,11 @@ const journalFacts = ({ journalFormat, journalAgeMs, home }: Config) => ({
   journalTtlMs: journalAgeMs,
 });
 
-/** Readable copies stand beside a store that is a file of this machine. What makes them is loaded when there is something to copy. */
+/** Readable copies stand beside a store that is a file of this machine, or where the settings say. What makes them is loaded when there is something to copy. */
 function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log: Log): Mirror | undefined {
-  const file = store.startsWith("sqlite:") ? store.slice("sqlite:".length) : ":memory:";
-  if (file === ":memory:") return undefined;
-  const places = { checkpointDir: checkpointDir ?? join(dirname(file), "checkpoints"), knowledgeDir: knowledgeDir ?? join(dirname(file), "knowledge"), namespace };
+  const beside = (name: string): string => (store.startsWith("sqlite:") ? join(dirname(store.slice("sqlite:".length)), name) : "none");
+  const places = { checkpointDir: checkpointDir ?? beside("checkpoints"), knowledgeDir: knowledgeDir ?? beside("knowledge"), namespace };
+  if (places.checkpointDir === "none" && places.knowledgeDir === "none") return undefined;
   const load = async (): Promise<Mirror> => (await import("./transfer/mirror/open-mirror.ts")).openMirror(places);
   const logged = async (what: string, write: () => Promise<string | null>): Promise<string | null> => {
     try {

@@ -192,8 +192,8 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_CHECKPOINT_DIR",
     aliases: [],
     allowed: "must be a folder, or none",
-    fallback: "`checkpoints` beside the store's file",
-    meaning: "Where research checkpoints are also written as YAML files, when the store is a file; `none` writes none.",
+    fallback: "`checkpoints` beside a SQLite store's file, else none",
+    meaning: "Where research checkpoints are also written as YAML files; `none` writes none.",
   },
   knowledgeDir: {
     flag: "knowledge-dir",
@@ -201,8 +201,8 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_KNOWLEDGE_DIR",
     aliases: [],
     allowed: "must be a folder, or none",
-    fallback: "`knowledge` beside the store's file",
-    meaning: "Where notes are also written as Markdown files, when the store is a file; `none` writes none.",
+    fallback: "`knowledge` beside a SQLite store's file, else none",
+    meaning: "Where notes are also written as Markdown files; `none` writes none.",
   },
   agent: {
     flag: "agent",

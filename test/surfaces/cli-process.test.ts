@@ -258,3 +258,10 @@ describe("lease exec", () => {
     expect(output).toBe("passed through");
   });
 });
+
+test("readable copies are written where the settings say, also when the store is no file of this machine", async () => {
+  const folder = join(built.folder, "copies");
+  expect(await run("knowledge", "save", "carrier", "Parcels go with the post", "--store", "memory:", "--knowledge-dir", folder)).toMatchObject({ code: 0 });
+  expect(existsSync(folder)).toBe(true);
+  expect(await run("knowledge", "save", "carrier", "Parcels go with the post", "--store", "memory:")).toMatchObject({ code: 0 });
+});
