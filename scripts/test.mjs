@@ -37,7 +37,7 @@ const suites = [
   { path: /^test\/search\//, suite: "search", engine: "memory" },
   { path: /^test\/domain\//, suite: "domain", engine: "memory" },
   { path: /^test\/tools\//, suite: "tools", engine: "memory" },
-  { path: /^test\/surfaces\//, suite: "surfaces", engine: "sqlite" },
+  { path: /^test\/(surfaces|timing)\//, suite: "surfaces", engine: "sqlite" },
   { path: /^test\/support\/servers\/postgres/, suite: "real servers", engine: "postgres" },
   { path: /^test\/support\/servers\/redis/, suite: "real servers", engine: "redis" },
   { path: /^test\/support\/(servers\/|fault-proxy)/, suite: "real servers" },
@@ -70,7 +70,7 @@ await step("generated documents", [process.execPath, "scripts/generate.mjs", "--
 await service("Redis", "redis.mjs", "redis");
 await service("PostgreSQL", "postgres.mjs", "postgres");
 // Campaigns start dozens of processes each: one at a time, and apart from tests that look at the clock.
-const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers"];
+const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers", "test/timing"];
 await tests("tests", thisNode, [process.execPath, vitest, "run", ...["test/stories", ...campaigns].flatMap((folder) => ["--exclude", `${folder}/**`])]);
 await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
 const node24 = await service("Node 24", "node24.mjs");

@@ -206,21 +206,6 @@ describe("a hook never gets in the way", () => {
     expect(performance.now() - startedMs).toBeLessThan(8_000);
   });
 
-  test("takes less than 300 ms more than Node itself needs to start", { timeout: 60_000 }, async () => {
-    await run("checkpoint", "Something to tell");
-    const timed = async (work: () => Promise<unknown>): Promise<number> => {
-      const samplesMs: number[] = [];
-      for (let i = 0; i < 5; i += 1) {
-        const fromMs = performance.now();
-        await work();
-        samplesMs.push(performance.now() - fromMs);
-      }
-      return Math.min(...samplesMs);
-    };
-    const nodeMs = await timed(async () => once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "close"));
-    for (const event of ["session-start", "pre-compact"]) expect((await timed(() => hook(event, { cwd: project }))) - nodeMs).toBeLessThan(300);
-  });
-
   test("help is still given to people", async () => {
     expect((await run("hook", "--help")).stdout).toContain("holdfast hook <session-start|pre-compact>");
   });
