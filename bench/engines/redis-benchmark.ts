@@ -15,25 +15,13 @@ export async function openRedisBenchmark(server: Awaited<ReturnType<typeof start
   const programs = await requireRedisPrograms();
   const call = await commitOnTheWire(server);
   await server.command("SET", "bench:floor", JSON.stringify(noteOf(0)));
-  const rate = async (clients: number, requests: number, args: readonly string[], last?: Buffer): Promise<number> => {
-    const child = spawn(programs.path("benchmark"), [
-      "-h",
-      "127.0.0.1",
-      "-p",
-      String(server.port),
-      "-c",
-      String(clients),
-      "-n",
-      String(requests),
-      "--csv",
-      ...(last === undefined ? [] : ["-x"]),
-      ...args,
-    ]);
+  const rate = async (clients: number, requests: number, args: readonly string[]): Promise<number> => {
+    const child = spawn(programs.path("benchmark"), ["-h", "127.0.0.1", "-p", String(server.port), "-c", String(clients), "-n", String(requests), "--csv", ...args]);
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
     });
-    child.stdin.end(last);
+    child.stdin.end();
     await once(child, "close");
     // The last line: "name","requests per second", …
     const found = /^"[^\n]*","([\d.]+)"/.exec(output.trim().split("\n").at(-1) ?? "")?.[1] ?? /,"([\d.]+)"/.exec(output.trim().split("\n").at(-1) ?? "")?.[1];
@@ -42,20 +30,14 @@ export async function openRedisBenchmark(server: Awaited<ReturnType<typeof start
   };
   return {
     name: "redis-benchmark",
-    oneCommit: () => rate(1, 4_000, call.args, call.last),
-    manyCommits: () => rate(64, 20_000, call.args, call.last),
+    oneCommit: () => rate(1, 4_000, call),
+    manyCommits: () => rate(64, 20_000, call),
     reads: () => rate(64, 60_000, ["GET", "bench:floor"]),
   };
 }
 
-interface WireCall {
-  readonly args: readonly string[];
-  /** May hold any byte, which a command line may not: it goes through standard input. */
-  readonly last: Buffer;
-}
-
 /** Lets one commit pass through a wire tap and gives back the script call that it was. */
-async function commitOnTheWire(server: Awaited<ReturnType<typeof startRedis>>): Promise<WireCall> {
+async function commitOnTheWire(server: Awaited<ReturnType<typeof startRedis>>): Promise<readonly string[]> {
   const chunks: Buffer[] = [];
   const tap = createServer((client) => {
     const upstream = connect(server.port, "127.0.0.1");
@@ -78,7 +60,7 @@ async function commitOnTheWire(server: Awaited<ReturnType<typeof startRedis>>): 
   }
   const call = callsIn(Buffer.concat(chunks)).findLast(([name, , , ...rest]) => /^evalsha$/i.test(String(name)) && rest.some((part) => part.includes("agents/worker-0")));
   if (call === undefined) throw new Error("No script call was seen on the wire.");
-  return { args: call.slice(0, -1).map(String), last: call.at(-1) as Buffer };
+  return call.map(String);
 }
 
 /** The commands in a stream of requests: arrays of length-prefixed strings. */
