@@ -47,7 +47,8 @@ export const measureEngine: Readonly<Record<EngineName, (surroundings: Surroundi
   async redis({ progress }) {
     await using server = await startRedis({ appendfsync: "always" });
     await using workload = await openEngineWorkload(server.url);
-    return measure("Redis (appendfsync always)", workload, await openRedisBenchmark(server), { atLeast: 0.6 }, progress);
+    // Waited for here: the server must outlive it.
+    return await measure("Redis (appendfsync always)", workload, await openRedisBenchmark(server), { atLeast: 0.6 }, progress);
   },
 };
 
