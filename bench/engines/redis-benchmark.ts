@@ -23,8 +23,8 @@ export async function openRedisBenchmark(server: Awaited<ReturnType<typeof start
     });
     child.stdin.end();
     await once(child, "close");
-    // The last line: "name","requests per second", …
-    const found = /^"[^\n]*","([\d.]+)"/.exec(output.trim().split("\n").at(-1) ?? "")?.[1] ?? /,"([\d.]+)"/.exec(output.trim().split("\n").at(-1) ?? "")?.[1];
+    // The last line ends with seven figures: requests per second, then six latencies. What stands before them is the call itself, quotes and all.
+    const found = /"([\d.]+)"(?:,"[\d.]+"){6}$/.exec(output.trim())?.[1];
     if (found === undefined) throw new Error(`redis-benchmark did not say its rate:\n${output}`);
     return Number(found);
   };
