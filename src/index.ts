@@ -39,7 +39,7 @@ const optionNames: Readonly<Record<keyof HoldfastOptions, true>> = {
   log: true,
 };
 
-/** Opens a store in this process. Settings that are not given come from HOLDFAST_* variables, as for the command line. Close it: until then it keeps the process alive. */
+/** Opens a store in this process. Settings that are not given come from HOLDFAST_* variables, as for the command line. Close it when done: connections and locks are given back then. */
 export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
   if (unknown !== undefined) throw invalidInput(unknown, `unknown option; allowed: ${Object.keys(optionNames).join(", ")}`);

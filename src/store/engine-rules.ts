@@ -73,6 +73,13 @@ export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision"
 /** How many gaps are remembered; a watcher that comes back from before the oldest of them finds its past compacted anyway. */
 export const gapsMax = 64;
 
+/** A namespace has only so many revisions; called before a commit takes the next one. */
+export function requireRevisionLeft(revision: Revision): void {
+  if (revision >= limits.revisionMax) throw revisionsUsedUp();
+}
+
+export const revisionsUsedUp = (): HoldfastError => new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
+
 /** The next version of a key, from its last one (live or remembered) if it has one. */
 export const nextVersion = (last: number | undefined, { versionFloor, base }: Pick<NamespaceFacts, "versionFloor" | "base">): number => Math.max(last ?? versionFloor, base) + 1;
 

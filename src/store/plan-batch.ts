@@ -1,4 +1,4 @@
-import { holds, nextVersion } from "./engine-rules.ts";
+import { holds, nextVersion, requireRevisionLeft } from "./engine-rules.ts";
 import { limits } from "./limits.ts";
 import { jumpEvery, placeOf, revisionAt } from "./place.ts";
 import { isLive } from "./ranges.ts";
@@ -132,6 +132,7 @@ export class BatchPlan {
     }
     if (failed.length > 0) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
 
+    requireRevisionLeft(space.revision);
     this.#seq = 0;
     const writes = commit.writes.map((write) => this.#write(write, commit));
     if (this.#seq > 0) this.takeRevision();

@@ -37,13 +37,13 @@ for (const on of serversUnderTest) {
       );
       expect(result.violations).toEqual([]);
       expect(result.figures.failed).toBeGreaterThan(10);
-      expect(result.figures.unknown).toBeGreaterThan(0);
+      expect(result.figures.unknown).toBeGreaterThan(2);
     });
 
     test("may cut answers: what became of a request is found out under its key", { timeout: 90_000 }, async () => {
       const seen = { unknown: 0, resolved: 0 };
       // A cut that meets no answer to a commit shows nothing: again, until some did.
-      for (let tries = 0; tries < 5 && (seen.unknown < 5 || seen.resolved === 0); tries += 1) {
+      for (let tries = 0; tries < 5 && (seen.unknown <= 10 || seen.resolved === 0); tries += 1) {
         const result = await runAndPrint(`cut answers on ${on.name}`, () =>
           behindProxy(on, ({ load, proxy }) => cutAnswers(load, proxy, { cuts: 20, connections: 8, serviceMsMax })),
         );
@@ -51,7 +51,7 @@ for (const on of serversUnderTest) {
         seen.unknown += result.figures.unknown ?? 0;
         seen.resolved += result.figures.requests_resolved ?? 0;
       }
-      expect(seen.unknown).toBeGreaterThanOrEqual(5);
+      expect(seen.unknown).toBeGreaterThan(10);
       expect(seen.resolved).toBeGreaterThan(0);
     });
 

@@ -8,6 +8,7 @@ import {
   letGoThrough,
   nextVersion,
   requireKept,
+  requireRevisionLeft,
   requireSeal,
   requireUnsealed,
   restsFrom,
@@ -116,6 +117,7 @@ export class MemoryEngine implements Engine {
     const failed = commit.checks.flatMap((check) => this.#failedCheck(space, check, atMs));
     if (failed.length > 0) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
 
+    requireRevisionLeft(space.revision);
     const revision = space.revision + 1;
     let seq = 0;
     const append = (row: Omit<Row, "revision" | "seq" | "atMs">): Row => {

@@ -3,7 +3,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { shownUrl } from "../../kernel/store-url.ts";
-import { noStoreError, requireUnsealed } from "../../store/engine-rules.ts";
+import { noStoreError, requireUnsealed, revisionsUsedUp } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type {
   CommitResult,
@@ -149,7 +149,7 @@ class RedisEngine implements Engine {
 
   async #commitPart(namespace: string, scripts: NamespaceScripts, batch: readonly PreparedCommit[]): Promise<CommitResult[]> {
     const reply = (await scripts.write(commitScript, commitArguments(batch))) as CommitReply;
-    if (reply[0] === "full") throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
+    if (reply[0] === "full") throw revisionsUsedUp();
     if (reply[0] === "sealed") {
       requireUnsealed(JSON.parse(reply[1] as string) as Seal, "commit");
       throw new HoldfastError("internal", "A namespace was refused for a seal that forbids nothing.");

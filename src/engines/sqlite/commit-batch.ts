@@ -1,5 +1,4 @@
-import { HoldfastError } from "../../kernel/errors.ts";
-import { holds, nextVersion } from "../../store/engine-rules.ts";
+import { holds, nextVersion, requireRevisionLeft } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { jumpEvery, placeOf, revisionAt } from "../../store/place.ts";
 import { isLive } from "../../store/ranges.ts";
@@ -143,7 +142,7 @@ export class Batch {
     }
     if (failed !== undefined) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
 
-    if (space.revision >= limits.revisionMax) throw new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
+    requireRevisionLeft(space.revision);
     this.#seq = 0;
     const writes = commit.writes.map((write) => this.#write(write, commit, atMs));
     if (this.#seq > 0) {

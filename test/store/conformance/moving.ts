@@ -336,6 +336,19 @@ export function movingCases(open: OpenEngine): void {
     return leapt;
   };
 
+  test("a namespace that has used up its revisions takes no more commits, and says so", async () => {
+    const { engine, store } = await openFixture(open);
+    await commit(store, put("a", 1));
+    const { facts } = await engine.dump(namespace, { part: "keys" });
+    const last = limits.revisionMax - 1;
+    await reseal(engine, namespace, filling);
+    await engine.load(namespace, [], { ...facts, revision: last, base: last, gaps: [[facts.revision, last]] });
+    await reseal(engine, namespace, undefined);
+    expect(await commit(store, put("a", 2))).toMatchObject({ revision: limits.revisionMax, writes: [{ version: limits.revisionMax }] });
+    expect(await codeOf(store.commit(commitOf(put("a", 3))))).toBe("limit_exceeded");
+    expect((await store.read(everything)).entries).toMatchObject([{ key: "a", value: 2, version: limits.revisionMax, revision: limits.revisionMax }]);
+  });
+
   test("after a leap every revision and version stands above it, and the past before it is still there", async () => {
     const { engine, store } = await openFixture(open);
     await commit(store, [put("a", 1), put("gone", 1)]);

@@ -4,7 +4,7 @@ import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import type { IndexedText, SearchAnswer } from "../../../src/store/store.ts";
 import type { OpenEngine } from "./fixture.ts";
-import { commit, commitBatch, commitOf, del, namespace, openFixture, put, sweepAll } from "./fixture.ts";
+import { commit, commitBatch, commitOf, del, openFixture, put, sweepAll } from "./fixture.ts";
 
 const index = (terms: Record<string, number>, area = "notes"): { index: IndexedText } => ({
   index: { area, terms: Object.entries(terms), length: Object.values(terms).reduce((sum, weight) => sum + Math.ceil(weight / 100), 0) },
@@ -82,9 +82,14 @@ export function searchCases(open: OpenEngine): void {
       fc.record({ op: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 20 }) }),
       fc.constant({ op: "sweep" as const }),
     );
+    // One engine, a namespace for each history: sixty engines at once would hold sixty times its connections.
+    const { engine, clock } = await openFixture(open);
+    let run = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const { store, engine, clock } = await openFixture(open);
+        run += 1;
+        const namespace = `history ${run}`;
+        const store = openNamespaceStore(engine, namespace, clock);
         const model = new MemoryEngine(clock);
         const modelStore = openNamespaceStore(model, namespace, clock);
         for (const each of steps) {
