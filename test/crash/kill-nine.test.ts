@@ -13,7 +13,7 @@ for (const on of sharedEngines)
       expect(result.violations).toEqual([]);
       expect(result.figures.kills).toBeGreaterThanOrEqual(kills);
       // A campaign in which nothing was written, or nothing was cut, proves nothing.
-      expect(result.figures.commits_acknowledged).toBeGreaterThan(kills);
+      expect(result.figures.commits_acknowledged).toBeGreaterThan(on.isServer ? kills : 1_000);
       expect(result.figures.commits_unanswered).toBeGreaterThan(kills / 3);
     });
   });

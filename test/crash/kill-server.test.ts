@@ -53,9 +53,9 @@ for (const on of sharedEngines)
       expect(result.figures.kills).toBeGreaterThanOrEqual(kills);
       // A campaign in which nothing was answered, or nothing was cut, proves nothing.
       expect(result.figures.in_flight_at_a_kill_at_least).toBeGreaterThanOrEqual(16);
-      expect(result.figures.acknowledged_by_killed_servers).toBeGreaterThan(kills);
-      expect(result.figures.cut).toBeGreaterThan(3 * kills);
-      expect(result.figures.retried).toBeGreaterThan(3 * kills);
+      expect(result.figures.acknowledged_by_killed_servers).toBeGreaterThan(on.isServer ? kills : 1_000);
+      expect(result.figures.cut).toBeGreaterThan(on.isServer ? 3 * kills : 1_000);
+      expect(result.figures.retried).toBeGreaterThan(on.isServer ? 3 * kills : 1_000);
     });
   });
 
