@@ -40,7 +40,7 @@ async function loadCode() {
     'export { limits } from "./src/store/limits.ts";',
     'export { configFileSource, settingFlags, settingSources } from "./src/settings.ts";',
     'export { commands } from "./src/surfaces/cli/commands.ts";',
-    'export { commonFlags, flagUsage, usageOf } from "./src/surfaces/cli/help.ts";',
+    'export { commonFlags, flagsOf, flagUsage, usageOf } from "./src/surfaces/cli/help.ts";',
     'export { durationForms } from "./src/kernel/duration.ts";',
   ];
   await mkdir(join(root, "build"), { recursive: true });
@@ -111,7 +111,7 @@ function toolsPage({ catalog, describeTool, fullSchemas, profiles, selectTools, 
   return parts.join("\n");
 }
 
-function cliPage({ commands, commonFlags, flagUsage, usageOf, settingFlags, errorCodes, durationForms }) {
+function cliPage({ commands, commonFlags, flagsOf, flagUsage, usageOf, settingFlags, errorCodes, durationForms }) {
   const parts = [
     heading("Command line"),
     'Every tool is a command. People get tables and aligned text, with times both absolute and relative; colour is used on a terminal only, and never when `NO_COLOR` is set. Scripts use `--json`: the exact structured result, or `{"error": {…}}`, on standard output.\n',
@@ -137,7 +137,7 @@ function cliPage({ commands, commonFlags, flagUsage, usageOf, settingFlags, erro
     if (command.details !== undefined) parts.push(`${command.details}\n`);
     const rows = [
       ...(command.operandMeanings ?? []).map(({ name, meaning }) => [`\`${name}\``, meaning]),
-      ...command.flags.map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
+      ...flagsOf(command, settingFlags).map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
     ];
     if (rows.length > 0) parts.push(table(["argument", "meaning"], rows));
     if (command.examples.length > 0) parts.push(block(command.examples.join("\n")));

@@ -12,10 +12,13 @@ import { systemClock } from "./kernel/clock.ts";
 import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog } from "./kernel/log.ts";
+import type { Meter } from "./kernel/meter.ts";
 import { version } from "./kernel/version.ts";
 import { maintain } from "./store/maintenance.ts";
-import { openNamespaceStore } from "./store/namespace-store.ts";
+import type { NamespaceStoreOptions } from "./store/namespace-store.ts";
+import { isReservedNamespace, openNamespaceStore } from "./store/namespace-store.ts";
 import type { Engine } from "./store/store.ts";
+import type { Observers } from "./telemetry/open-observers.ts";
 import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -24,6 +27,8 @@ import type { Tool } from "./tools/tool.ts";
 export interface OpenStore extends AsyncDisposable {
   readonly base: ToolBase;
   readonly log: Log;
+  /** What every namespace of the store is opened with. */
+  readonly storeOptions: NamespaceStoreOptions;
 }
 
 /** Everything a surface needs, put together from one configuration. */
@@ -41,6 +46,8 @@ export interface OpenOptions {
   readonly writer?: string;
   /** False: a store that is not there yet is `not_found` instead of being made. */
   readonly creates?: boolean;
+  /** Of a process that shows figures. */
+  readonly meter?: Meter;
 }
 
 export async function openRuntime(config: Config, options: OpenOptions): Promise<Runtime> {
@@ -49,21 +56,36 @@ export async function openRuntime(config: Config, options: OpenOptions): Promise
   return { ...(await openStore(config, options)), config, tools };
 }
 
-export async function openStore(config: Config, { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true }: OpenOptions): Promise<OpenStore> {
+export async function openStore(config: Config, { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true, meter }: OpenOptions): Promise<OpenStore> {
   const clock = systemClock;
   const engine = await openEngineOrBeside(config, { clock, log, creates });
   try {
-    const store = openNamespaceStore(engine, config.namespace, clock);
-    const server = { version, startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine, mirror: mirrorOf(config, log), ...journalFacts(config) };
+    const observers = meter && (await observersOf(meter, engine, config));
+    const storeOptions = { keysMax: config.keysMax, observer: observers?.store };
+    const store = openNamespaceStore(engine, config.namespace, clock, storeOptions);
+    const server = {
+      version,
+      startedAtMs: clock.nowMs(),
+      claimTtlMs: config.claimTtlMs,
+      engine,
+      mirror: mirrorOf(config, log),
+      secrets: config.secrets === "allow" ? undefined : config.secrets,
+      observer: observers?.tools,
+      ...journalFacts(config),
+    };
     const stop = new AbortController();
     // It writes, and whoever asked for read-only meant the file too.
     const maintenance =
-      stays && !config.readOnly ? maintain({ engine, clock, log, retention: retentionPolicy(config), chores: [holderChore(engine, clock)] }, stop.signal) : undefined;
+      stays && !config.readOnly
+        ? maintain({ engine, clock, log, retention: retentionPolicy(config), chores: [holderChore(engine, clock)], swept: observers?.swept }, stop.signal)
+        : undefined;
     return {
       base: { store, clock, writer, server },
       log,
+      storeOptions,
       async [Symbol.asyncDispose]() {
         stop.abort();
+        observers?.[Symbol.dispose]();
         await maintenance;
         await engine[Symbol.asyncDispose]();
       },
@@ -72,6 +94,12 @@ export async function openStore(config: Config, { stays, log = openLog(config.lo
     await engine[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Loaded only where somebody counts. */
+async function observersOf(meter: Meter, engine: Engine, { namespace }: Config): Promise<Observers> {
+  const { openObservers } = await import("./telemetry/open-observers.ts");
+  return openObservers(meter, { engine, namespace, version });
 }
 
 /** A store for the time of one command, in a folder of its own that only this user can open. */
@@ -157,6 +185,8 @@ function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log
 function holderChore(engine: Engine, clock: Clock): (namespace: string) => Promise<void> {
   const chores = new Map<string, () => Promise<void>>();
   return (namespace) => {
+    // Nobody holds anything in those.
+    if (isReservedNamespace(namespace)) return Promise.resolve();
     let chore = chores.get(namespace);
     if (chore === undefined) {
       const store = openNamespaceStore(engine, namespace, clock);

@@ -43,7 +43,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
       [flags[source.flag], `--${source.flag}`],
       [nonEmpty(environment[source.variable]), source.variable],
       [file.settings[name], `${name} in ${file.origin}`],
-      name === "store" ? storeFromAliases(environment) : aliasOf(source, environment),
+      name === "store" ? storeFromAliases(environment) : aliasOf(name, source, environment),
     );
   }
   given.store = withAbsolutePath(given.store) ?? { raw: `sqlite:${join(dataFolder(environment), "holdfast.db")}`, origin: "default" };
@@ -79,10 +79,18 @@ function firstGiven(...candidates: readonly (readonly [raw: unknown, origin: str
 /** An empty variable is an unset one: that is how launchers pass "nothing". */
 const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text);
 
-/** Kubernetes gives every container a SIDECAR_PORT=tcp://ADDRESS:PORT when a service is called "sidecar": that is where the service is, not a port for us. */
-function aliasOf({ aliases: [alias = ""] }: SettingSource, environment: Environment): readonly [raw: string | undefined, origin: string] {
+function aliasOf(name: SettingName, { aliases: [alias = ""] }: SettingSource, environment: Environment): readonly [raw: string | undefined, origin: string] {
   const text = nonEmpty(environment[alias]);
-  return [alias === "SIDECAR_PORT" && text !== undefined && /^tcp:\/\/[^/]+:\d+$/.test(text) ? undefined : text, alias];
+  return [text === undefined || isForOthers(name, alias, text, environment) ? undefined : text, alias];
+}
+
+/**
+ * Kubernetes gives every container a SIDECAR_PORT=tcp://ADDRESS:PORT when a service is called "sidecar": that is where the service is, not a port for us.
+ * OTEL_… is set for every program of a machine, in forms (a collector for gRPC alone) that are not ours: what does not fit is no mistake of whoever starts us.
+ */
+function isForOthers(name: SettingName, alias: string, text: string, environment: Environment): boolean {
+  if (alias === "SIDECAR_PORT") return /^tcp:\/\/[^/]+:\d+$/.test(text);
+  return alias.startsWith("OTEL_") && (environment.OTEL_SDK_DISABLED?.toLowerCase() === "true" || !configSchema.shape[name].safeParse(text).success);
 }
 
 /**

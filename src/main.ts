@@ -1,16 +1,18 @@
 import { fstatSync, realpathSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
+import { fileURLToPath } from "node:url";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
 import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
+import type { Log } from "./kernel/log.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
 import { hasPassword, shownUrl } from "./kernel/store-url.ts";
 import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
-import type { ClientChange, ClientPlan, OpenRequest, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
+import type { ClientChange, ClientPlan, OpenRequest, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
@@ -36,9 +38,7 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
   outputMatters = false;
   const config = readConfig(flags);
   const log = openLog(config.logLevel);
-  // A defect in one call must not take the other callers' server away.
-  process.on("uncaughtException", (error) => log("error", "uncaught_exception", { error: String(error), stack: error instanceof Error ? error.stack : undefined }));
-  process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
+  surviveDefects(log);
   const [{ openRuntime }, { serveMcpStdio }] = await Promise.all([import("./compose.ts"), import("./surfaces/mcp/serve-stdio.ts")]);
   await using runtime = await openRuntime(config, { stays: true }).catch((error) => {
     throw namingStore(error, config);
@@ -48,6 +48,26 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
   const { base, tools } = runtime;
   await serveMcpStdio({ context: base, tools, log, stdin: process.stdin, stdout: process.stdout });
   return 0;
+}
+
+/** A defect in one call must not take the other callers' server away. */
+function surviveDefects(log: Log): void {
+  process.on("uncaughtException", (error) => log("error", "uncaught_exception", { error: String(error), stack: error instanceof Error ? error.stack : undefined }));
+  process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
+}
+
+/** The page's files lie beside the executable. */
+const dashboardFolder = (): string => fileURLToPath(new URL("dashboard", import.meta.url));
+
+async function serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer> {
+  outputMatters = false;
+  const config = readConfig(flags);
+  const log = openLog(config.logLevel);
+  surviveDefects(log);
+  const { openServing } = await import("./compose-serving.ts");
+  return openServing(config, { dashboardFolder: dashboardFolder(), log }).catch((error) => {
+    throw namingStore(error, config);
+  });
 }
 
 /** Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent. */
@@ -101,6 +121,7 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     openScratch: async () => (await import("./compose.ts")).openScratch(),
     verify,
     planClientChange,
+    serve,
     defaultAgent,
     childEnvironment,
     onSignal,

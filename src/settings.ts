@@ -42,8 +42,21 @@ const folder = z
   .min(1)
   .transform((path) => (path === "none" ? path : absolutePath(path)));
 
+/** Where pages come from, without a path: what a browser sends as `Origin`. Never everybody. */
+const origins = words.refine((list) => list.every((text) => /^https?:\/\/[^/?#@*]+$/.test(text) && URL.canParse(text)));
+const hostNames = words.refine((list) => list.every((text) => /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/.test(text)));
+const publicUrl = z.string().refine((text) => /^https?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text));
+
+const authModes = ["auto", "token"] as const;
 const journalFormats = ["plain", "emoji", "json", "dual"] as const;
+/** Signatures that anybody can check and only the issuer can make. With the others (HS256 …) whoever can check could make them too. */
+const jwtAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const;
 const logLevels = ["debug", "info", "warn", "error"] as const;
+const secretModes = ["allow", "refuse", "redact"] as const;
+/** A collector's address, without credentials: those belong into the headers, which are never shown. */
+const collectorUrl = z.string().refine((text) => /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "");
+/** `name=value,name=value`, percent-encoded where needed, as OpenTelemetry writes them. */
+const headerList = z.string().refine((text) => text.split(",").every((pair) => /^\s*[A-Za-z0-9_-]+\s*=[\x20-\x7e]*$/.test(pair)));
 
 export const configSchema = z.strictObject({
   store: z.string().refine((url) => storeProblem(url) === undefined),
@@ -61,7 +74,33 @@ export const configSchema = z.strictObject({
   knowledgeDir: folder.optional(),
   agent: z.string().min(1).optional(),
   host: z.string().min(1).default("127.0.0.1"),
-  port: wholeNumber(0, 65_535).default(7_420),
+  port: wholeNumber(0, 65_535).default(8_000),
+  auth: z.enum(authModes).default("auto"),
+  allowedHosts: hostNames.default([]),
+  allowedOrigins: origins.default([]),
+  publicUrl: publicUrl.optional(),
+  rateLimit: wholeNumber(1, 1_000_000).default(2_000),
+  jwtIssuer: z.string().min(1).optional(),
+  jwtAudience: words.pipe(z.array(z.string()).min(1)).optional(),
+  jwtJwksUrl: z.string().min(1).optional(),
+  jwtAlgorithms: words.pipe(z.array(z.enum(jwtAlgorithms)).min(1)).default([...jwtAlgorithms]),
+  jwtRoleClaim: z.string().min(1).default("scope"),
+  jwtNamespacesClaim: z.string().min(1).default("holdfast_namespaces"),
+  secrets: z.enum(secretModes).default("allow"),
+  keysMax: wholeNumber(1, 1_000_000_000).default(10_000_000),
+  otlpEndpoint: collectorUrl.optional(),
+  otlpHeaders: headerList.optional(),
+  otlpServiceName: z.string().min(1).max(200).default("holdfast"),
+  otlpSampleRatio: z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^\d*\.?\d+$/)
+        .transform(Number),
+    ])
+    .pipe(z.number().min(0).max(1))
+    .default(1),
   logLevel: z.enum(logLevels).default("warn"),
 });
 export type Settings = z.output<typeof configSchema>;
@@ -79,8 +118,8 @@ export interface SettingSource {
   readonly meaning: string;
   /** For completion, where only a few words are accepted. */
   readonly choices?: readonly string[];
-  /** Accepted, because the replaced systems' set-ups give it, but nothing uses it yet: help is silent about it. */
-  readonly unused?: true;
+  /** Only this command uses it: the others accept it, because a variable or a file gives it to all of them, and their help is silent about it. */
+  readonly of?: "serve";
 }
 
 /** Where each setting comes from and what it means; help texts and docs/configuration.md are made from this table. */
@@ -221,8 +260,8 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["SIDECAR_HOST"],
     allowed: "must be a host name or an address",
     fallback: "127.0.0.1",
-    meaning: "Address for an HTTP server. This build has none: the value is checked and not used.",
-    unused: true,
+    meaning: "Address to listen on. A wider one than loopback needs a token (`holdfast token create`) or a configured issuer first.",
+    of: "serve",
   },
   port: {
     flag: "port",
@@ -230,9 +269,182 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_PORT",
     aliases: ["SIDECAR_PORT"],
     allowed: "must be a whole number from 0 to 65535",
-    fallback: "7420",
-    meaning: "Port for an HTTP server. This build has none: the value is checked and not used.",
-    unused: true,
+    fallback: "8000",
+    meaning: "Port to listen on; 0 takes any free one and says which.",
+    of: "serve",
+  },
+  auth: {
+    flag: "auth",
+    takes: "MODE",
+    variable: "HOLDFAST_AUTH",
+    aliases: [],
+    allowed: `must be one of ${authModes.join(", ")}`,
+    choices: authModes,
+    fallback: "auto",
+    meaning: "`auto`: on a loopback address whoever sits at this machine needs no token; everybody else does. `token`: everybody does.",
+    of: "serve",
+  },
+  allowedHosts: {
+    flag: "allowed-hosts",
+    takes: "LIST",
+    variable: "HOLDFAST_ALLOWED_HOSTS",
+    aliases: [],
+    allowed: "must be host names separated by commas, each with or without a port",
+    fallback: "loopback names; addresses too when bound to a wider one",
+    meaning: "Further names by which callers reach the server, as they stand in the Host header: its name in DNS, or the reverse proxy's.",
+    of: "serve",
+  },
+  allowedOrigins: {
+    flag: "allowed-origins",
+    takes: "LIST",
+    variable: "HOLDFAST_ALLOWED_ORIGINS",
+    aliases: [],
+    allowed: "must be origins separated by commas, for example https://app.example.com (no path, no *)",
+    fallback: "none but its own",
+    meaning: "Sites whose pages may call the server from a browser, for example `https://app.example.com`.",
+    of: "serve",
+  },
+  publicUrl: {
+    flag: "public-url",
+    takes: "URL",
+    variable: "HOLDFAST_PUBLIC_URL",
+    aliases: [],
+    allowed: "must be http:// or https:// with a host and without a path",
+    fallback: "where it listens",
+    meaning: "Where callers find the server when a reverse proxy stands before it, for example `https://holdfast.example.com`.",
+    of: "serve",
+  },
+  rateLimit: {
+    flag: "rate-limit",
+    takes: "NUMBER",
+    variable: "HOLDFAST_RATE_LIMIT",
+    aliases: [],
+    allowed: "must be a whole number from 1 to 1000000",
+    fallback: "2000",
+    meaning: "Requests per second of one principal; as many may come at once.",
+    of: "serve",
+  },
+  jwtIssuer: {
+    flag: "jwt-issuer",
+    takes: "URL",
+    variable: "HOLDFAST_JWT_ISSUER",
+    aliases: [],
+    allowed: "must be the issuer's URL, as it stands in its tokens",
+    fallback: "none",
+    meaning: "Also accept JWTs that this issuer signs. See docs/security.md.",
+    of: "serve",
+  },
+  jwtAudience: {
+    flag: "jwt-audience",
+    takes: "LIST",
+    variable: "HOLDFAST_JWT_AUDIENCE",
+    aliases: [],
+    allowed: "must be one or more names separated by commas",
+    fallback: "none",
+    meaning: "What the issuer writes into the `aud` of JWTs that are meant for this server, usually its address. Needed with --jwt-issuer.",
+    of: "serve",
+  },
+  jwtJwksUrl: {
+    flag: "jwt-jwks-url",
+    takes: "URL",
+    variable: "HOLDFAST_JWT_JWKS_URL",
+    aliases: [],
+    allowed: "must be the URL of the issuer's key set",
+    fallback: "what the issuer's own metadata says",
+    meaning: "Where the issuer's public keys are.",
+    of: "serve",
+  },
+  jwtAlgorithms: {
+    flag: "jwt-algorithms",
+    takes: "LIST",
+    variable: "HOLDFAST_JWT_ALGORITHMS",
+    aliases: [],
+    allowed: `must be some of ${jwtAlgorithms.join(", ")}`,
+    fallback: `all of ${jwtAlgorithms.join(", ")}`,
+    meaning: "The only signatures that are accepted.",
+    of: "serve",
+  },
+  jwtRoleClaim: {
+    flag: "jwt-role-claim",
+    takes: "NAME",
+    variable: "HOLDFAST_JWT_ROLE_CLAIM",
+    aliases: [],
+    allowed: "must be the name of a claim",
+    fallback: "scope",
+    meaning:
+      "The claim that says what a JWT may do: `holdfast:read`, `holdfast:write` or `holdfast:admin`, alone, in a list or among other words; the highest counts. In another claim than `scope` and `scp` also `read`, `write`, `admin`. Dots lead into objects: `realm_access.roles`.",
+    of: "serve",
+  },
+  jwtNamespacesClaim: {
+    flag: "jwt-namespaces-claim",
+    takes: "NAME",
+    variable: "HOLDFAST_JWT_NAMESPACES_CLAIM",
+    aliases: [],
+    allowed: "must be the name of a claim",
+    fallback: "holdfast_namespaces",
+    meaning: "The claim that names the namespaces a JWT may use: a name, a list of names (the first is the default), or `*` for every one.",
+    of: "serve",
+  },
+  secrets: {
+    flag: "secrets",
+    takes: "MODE",
+    variable: "HOLDFAST_SECRETS",
+    aliases: [],
+    allowed: `must be one of ${secretModes.join(", ")}`,
+    choices: secretModes,
+    fallback: "allow",
+    meaning:
+      "What happens to keys, tokens and passwords of known shapes that a tool is asked to store: `allow` stores them, `refuse` refuses the call and names the field, `redact` stores `[redacted:KIND]` in their place. See docs/operating.md.",
+  },
+  keysMax: {
+    flag: "keys-max",
+    takes: "COUNT",
+    variable: "HOLDFAST_KEYS_MAX",
+    aliases: [],
+    allowed: "must be a whole number from 1 to 1000000000",
+    fallback: "10000000",
+    meaning: "Keys one namespace may have, those that Holdfast keeps beside yours included (a lease is two, a run about six); a call that would make more is refused.",
+  },
+  otlpEndpoint: {
+    flag: "otlp-endpoint",
+    takes: "URL",
+    variable: "HOLDFAST_OTLP_ENDPOINT",
+    aliases: ["OTEL_EXPORTER_OTLP_ENDPOINT"],
+    allowed: "must be the http:// or https:// address of a collector, without a user or password",
+    fallback: "none",
+    meaning:
+      "Where spans of MCP calls are sent, as OTLP over HTTP with JSON: the collector's address without `/v1/traces`, for example `http://127.0.0.1:4318`. Also for `holdfast mcp`.",
+    of: "serve",
+  },
+  otlpHeaders: {
+    flag: "otlp-headers",
+    takes: "LIST",
+    variable: "HOLDFAST_OTLP_HEADERS",
+    aliases: ["OTEL_EXPORTER_OTLP_HEADERS"],
+    allowed: "must be name=value pairs separated by commas",
+    fallback: "none",
+    meaning: "Headers for the collector, for example its key. They belong into the variable or the configuration file, because other users can read a process's arguments.",
+    of: "serve",
+  },
+  otlpServiceName: {
+    flag: "otlp-service-name",
+    takes: "NAME",
+    variable: "HOLDFAST_OTLP_SERVICE_NAME",
+    aliases: ["OTEL_SERVICE_NAME"],
+    allowed: "must be a name of at most 200 characters",
+    fallback: "holdfast",
+    meaning: "The `service.name` of the spans.",
+    of: "serve",
+  },
+  otlpSampleRatio: {
+    flag: "otlp-sample-ratio",
+    takes: "NUMBER",
+    variable: "HOLDFAST_OTLP_SAMPLE_RATIO",
+    aliases: [],
+    allowed: "must be a number from 0 to 1",
+    fallback: "1",
+    meaning: "The part of the traces that begin here which is recorded. Where the caller's trace context says sampled or not, that counts.",
+    of: "serve",
   },
   logLevel: {
     flag: "log-level",
@@ -260,7 +472,8 @@ export const settingFlags: readonly {
   readonly meaning: string;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
+  readonly of?: string;
 }[] = [
-  ...Object.values(settingSources).map(({ flag: name, takes, meaning, choices, unused }) => ({ name, takes, meaning, choices, hidden: unused })),
+  ...Object.values(settingSources).map(({ flag: name, takes, meaning, choices, of }) => ({ name, takes, meaning, choices, hidden: of !== undefined, of })),
   { name: configFileSource.flag, takes: configFileSource.takes, meaning: configFileSource.meaning },
 ];

@@ -25,6 +25,7 @@ const laws: Laws = {
     domain: may([...waist, "search"]),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
+    "domain/identity": may(domainBasis),
     "domain/knowledge": may(domainBasis),
     "domain/leases": may(domainBasis),
     // What a copy outside the store holds; how files are made is behind its port.
@@ -35,14 +36,22 @@ const laws: Laws = {
     "domain/journal": may([...domainBasis, "domain/workspace"]),
     // One pack from everything that remembers.
     "domain/resume": may([...domainBasis, "domain/journal", "domain/knowledge", "domain/research", "domain/workflows", "domain/workspace"]),
+    // What people see at a glance, from everything that works.
+    "domain/overview": may([...domainBasis, "domain/history", "domain/journal", "domain/leases", "domain/workflows", "domain/workspace"]),
     "domain/workspace": may(domainBasis),
     // A claim is a lease; nothing else in the domain leans on a sibling.
     "domain/workflows": may([...domainBasis, "domain/leases"]),
     tools: may([...waist, "domain/*"], ["zod"]),
     "surfaces/cli": may([...waist, "domain/*", "tools", "transfer", "transfer/*"], ["zod"]),
+    "surfaces/dashboard": may([...waist, "domain", "domain/*", "tools"], ["zod"]),
     "surfaces/hooks": may([...waist, "domain/*"]),
+    // The one door of the network: it leads to the other surfaces that are reached by it.
+    "surfaces/http": may([...waist, "domain", "domain/*", "tools", "telemetry", "surfaces/mcp/http", "surfaces/dashboard"], ["jose"]),
     "surfaces/library": may([...waist, "domain/*"]),
     "surfaces/mcp": may([...waist, "domain", "tools"], ["zod", "@modelcontextprotocol/server"]),
+    "surfaces/mcp/http": may([...waist, "domain", "tools", "surfaces/mcp"], ["@modelcontextprotocol/server", "@modelcontextprotocol/node"]),
+    // Figures and spans: what is counted, kept and shown.
+    telemetry: may([...waist, "domain", "tools"]),
     // Clients' configuration files: beside everything, knows nothing of stores.
     install: may(["kernel"], ["jsonc-parser", "yaml"]),
     // What others kept, read and brought in through the domain; only SQLite's driver is lent, to read their files.
@@ -61,6 +70,7 @@ const laws: Laws = {
     "settings.ts": may(["kernel"], ["zod"]),
     "config.ts": may(["kernel", "settings.ts"]),
     "compose.ts": anything,
+    "compose-serving.ts": anything,
     "main.ts": anything,
     "index.ts": anything,
   },

@@ -105,7 +105,8 @@ function libraryDependencies(name) {
 
 const isInstalled = (name) => /^Status: .* installed$/m.test(run("dpkg-query", ["--status", name]).stdout ?? "");
 
-const libraryFolders = ["x86_64", "aarch64"].map((machine) => `usr/lib/${machine}-linux-gnu`).concat("usr/lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu");
+// PulseAudio's library, which Chromium links to, keeps its second half in a folder of its own.
+const libraryFolders = ["x86_64", "aarch64"].flatMap((machine) => [`usr/lib/${machine}-linux-gnu`, `usr/lib/${machine}-linux-gnu/pulseaudio`, `lib/${machine}-linux-gnu`]).concat("usr/lib");
 
 /** `exec` keeps the process id: whoever starts the script can signal the program. */
 function writeLauncher(file, path) {

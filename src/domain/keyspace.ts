@@ -18,6 +18,8 @@ export const stateKeys = {
  */
 export const leaseKeys = {
   holders: prefixRange("lease/holder/"),
+  /** Of claims alone: a run's holder stays until the run ends, is given back or is taken, so a lapsed claim is found here. */
+  claimHolders: prefixRange("lease/holder/workflow/"),
   deadlines: prefixRange("lease/deadline/"),
   holder: (resource: string) => `lease/holder/${resource}`,
   deadline: (resource: string) => `lease/deadline/${resource}`,
@@ -25,6 +27,8 @@ export const leaseKeys = {
   resourceOfHolder: (holderKey: string) => holderKey.slice("lease/holder/".length),
   /** Present while someone waits in line: newcomers must not overtake. */
   waiting: (resource: string) => `lease/waiting/${resource}`,
+  /** Everybody who waits in some line. */
+  queues: prefixRange("lease/queue/"),
   queue: (resource: string) => prefixRange(`lease/queue/${digest(resource)}/`),
   /** Tickets sort by the revision their owner had seen: who joined later has seen a later one. */
   ticket: (resource: string, seenRevision: number, nonce: string) => `lease/queue/${digest(resource)}/${padded(seenRevision)}-${nonce}`,
@@ -104,6 +108,7 @@ export const knowledgeKeys = {
 /** Where agents work. Names lead to ids: a renamed folder is found under both its names. */
 export const workspaceKeys = {
   named: { range: (name: string) => prefixRange(`workspace/name/${digest(name)}/`), key: (name: string, id: string) => `workspace/name/${digest(name)}/${id}` },
+  ids: prefixRange("workspace/id/"),
   id: (id: string) => `workspace/id/${id}`,
   /** Where a repository's main line began: found out once, not by every process. */
   root: (mainLine: string) => `workspace/root/${digest(mainLine)}`,
@@ -134,6 +139,27 @@ export const journalKeys = {
   },
   session: (workspaceId: string, sessionId: string) => `journal/session/${workspaceId}/${sessionId}`,
   area: (place: string) => `journal/${place}`,
+};
+
+/** Where Holdfast keeps what is about the whole store and not about one namespace. No caller can spell the name. */
+export const systemNamespace = ".system";
+
+/** In the system namespace. A token is one entry, which expires with it; when it was used last stands beside it, so that using it never changes it. */
+export const tokenKeys = {
+  all: prefixRange("token/record/"),
+  record: (id: string) => `token/record/${id}`,
+  beginning: (part: string) => prefixRange(`token/record/${part}`),
+  used: (id: string) => `token/used/${id}`,
+  uses: prefixRange("token/used/"),
+  idOf: (engineKey: string) => engineKey.slice(engineKey.lastIndexOf("/") + 1),
+  /** Rewritten with every new token: two that are made at one moment cannot both take the last place. */
+  roll: "token/roll",
+};
+
+/** In the system namespace. Sessions of MCP's earlier revisions, under a digest of their id; each expires when nobody uses it. */
+export const mcpSessionKeys = {
+  all: prefixRange("mcp/session/"),
+  key: (digest: string) => `mcp/session/${digest}`,
 };
 
 export type HistoryKind = "state" | "lease" | "workflow" | "session" | "checkpoint" | "knowledge";

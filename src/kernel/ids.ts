@@ -13,3 +13,6 @@ export const randomHex = (hexDigits: number): string =>
   randomBytes(Math.ceil(hexDigits / 2))
     .toString("hex")
     .slice(0, hexDigits);
+
+/** So many random bytes from the system's secure source, as text that needs no escaping in a header or URL. */
+export const randomBase64Url = (bytes: number): string => randomBytes(bytes).toString("base64url");

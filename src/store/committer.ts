@@ -2,10 +2,13 @@ import type { Clock } from "../kernel/clock.ts";
 import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import { limits } from "./limits.ts";
 import type { CommitResult, Engine, PreparedCommit } from "./store.ts";
+import type { StoreObserver } from "./store-observer.ts";
 
 interface Waiting {
   readonly commit: PreparedCommit;
   readonly sinceMs: number;
+  /** By the observer's time. */
+  readonly queuedMs: number;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -22,20 +25,23 @@ export class Committer {
   readonly #engine: Engine;
   readonly #namespace: string;
   readonly #clock: Clock;
+  readonly #observer: StoreObserver | undefined;
   #waiting: Waiting[] = [];
   #running = false;
 
-  constructor(engine: Engine, namespace: string, clock: Clock) {
+  constructor(engine: Engine, namespace: string, clock: Clock, observer?: StoreObserver) {
     this.#engine = engine;
     this.#namespace = namespace;
     this.#clock = clock;
+    this.#observer = observer;
   }
 
   submit(commit: PreparedCommit): Promise<CommitResult> {
     if (this.#waiting.length >= limits.queuedCommitsMax)
       return Promise.reject(new HoldfastError("unavailable", `${limits.queuedCommitsMax} commits are already waiting in this process.`, { hint: "Slow down and try again." }));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ commit, sinceMs: this.#clock.nowMs(), resolve, reject });
+      this.#waiting.push({ commit, sinceMs: this.#clock.nowMs(), queuedMs: this.#observer?.nowMs() ?? 0, resolve, reject });
+      this.#observer?.queued(1);
       if (this.#running) return;
       this.#running = true;
       // One turn of the event loop gathers everything the same burst of input brings.
@@ -46,14 +52,20 @@ export class Committer {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#nextBatch();
+      const beganMs = this.#observer?.nowMs() ?? 0;
       try {
         const results = await this.#engine.commit(
           this.#namespace,
           batch.map((waiting) => waiting.commit),
         );
-        batch.forEach((waiting, i) => waiting.resolve(results[i] as CommitResult));
+        this.#observer?.batchEnded(beganMs, batch.length);
+        batch.forEach((waiting, i) => {
+          waiting.resolve(results[i] as CommitResult);
+          this.#observer?.answered(waiting.queuedMs, waiting.commit, results[i]);
+        });
       } catch (error) {
-        for (const waiting of batch) waiting.reject(error);
+        this.#observer?.batchEnded(beganMs, batch.length);
+        for (const waiting of batch) this.#reject(waiting, error);
         if (isHoldfastError(error, "unavailable") || isHoldfastError(error, "outcome_unknown")) this.#refuseThoseWhoWaited();
       }
       // Callers that were answered may ask again in this same turn: let them join the next batch.
@@ -67,7 +79,14 @@ export class Committer {
     const nowMs = this.#clock.nowMs();
     const waited = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs > patienceMs);
     this.#waiting = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs <= patienceMs);
-    for (const { reject } of waited) reject(new HoldfastError("unavailable", "The store did not answer what was sent before this; nothing was changed.", { hint: "Try again." }));
+    this.#observer?.queued(-waited.length);
+    for (const each of waited)
+      this.#reject(each, new HoldfastError("unavailable", "The store did not answer what was sent before this; nothing was changed.", { hint: "Try again." }));
+  }
+
+  #reject(waiting: Waiting, error: unknown): void {
+    waiting.reject(error);
+    this.#observer?.answered(waiting.queuedMs, waiting.commit, undefined, error);
   }
 
   #nextBatch(): Waiting[] {
@@ -78,6 +97,7 @@ export class Committer {
       bytes += commit.bytes;
       count += 1;
     }
+    this.#observer?.queued(-count);
     return this.#waiting.splice(0, count);
   }
 }

@@ -11,6 +11,8 @@ export interface MaintenanceOptions {
   readonly retention: RetentionPolicy;
   /** Chores of the layers above, run at the compaction pace. */
   readonly chores?: readonly ((namespace: string) => Promise<void>)[];
+  /** Told when entries of a namespace were found expired. */
+  readonly swept?: (namespace: string, count: number) => Promise<void>;
   readonly sweepEveryMs?: number;
   readonly compactEveryMs?: number;
 }
@@ -23,7 +25,7 @@ const compactSlice = 500;
  * Several processes may do this on one store at once; each step is its own transaction.
  */
 export async function maintain(
-  { engine, clock, log, retention, chores = [], sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions,
+  { engine, clock, log, retention, chores = [], swept, sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions,
   signal: AbortSignal,
 ): Promise<void> {
   // A busy or full store is no reason to stop looking after it, and one namespace's trouble none to forget the others. One that is moved or on its way rests.
@@ -32,7 +34,12 @@ export async function maintain(
     log(isAway ? "debug" : "warn", "maintenance_failed", { message: error instanceof Error ? error.message : String(error) });
   };
   const lookAfter = async (namespace: string, compactNow: boolean): Promise<void> => {
-    while (!signal.aborted && (await engine.sweep(namespace, limits.commitRowsMax)) >= limits.commitRowsMax) await clock.rest(1, signal);
+    for (let more = true; more && !signal.aborted; ) {
+      const count = await engine.sweep(namespace, limits.commitRowsMax);
+      if (count > 0) await swept?.(namespace, count);
+      more = count >= limits.commitRowsMax;
+      if (more) await clock.rest(1, signal);
+    }
     if (!compactNow) return;
     for (const chore of chores) await chore(namespace);
     while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)).more) await clock.rest(5, signal);

@@ -1,26 +1,59 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import { Committer } from "./committer.ts";
+import { KeyQuota } from "./key-quota.ts";
 import { limits } from "./limits.ts";
 import { prepareCommit } from "./prepare-commit.ts";
-import type { Engine, Range, Store } from "./store.ts";
+import type { Change, CommitResult, Engine, PreparedCommit, Range, Store } from "./store.ts";
+import type { StoreObserver } from "./store-observer.ts";
 import { watchLog } from "./watch-log.ts";
 
+export interface NamespaceStoreOptions {
+  readonly observer?: StoreObserver;
+  /** Keys the namespace may have; commits that would make more are refused. Absent = as many as the engine can hold. */
+  readonly keysMax?: number;
+}
+
 /** One namespace of an engine, as the layers above see it. */
-export function openNamespaceStore(engine: Engine, namespace: string, clock: Clock): Store {
+export function openNamespaceStore(engine: Engine, namespace: string, clock: Clock, options: NamespaceStoreOptions = {}): Store {
   requireNamespace(namespace);
-  const committer = new Committer(engine, namespace, clock);
+  return storeOf(engine, namespace, clock, options);
+}
+
+/** One that Holdfast keeps for itself: every way in that takes a name from a caller goes through `openNamespaceStore`, which refuses it. */
+export function openReservedStore(engine: Engine, namespace: string, clock: Clock): Store {
+  if (!isReservedNamespace(namespace)) throw new HoldfastError("internal", "A reserved namespace begins with a dot.");
+  return storeOf(engine, namespace, clock);
+}
+
+function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, keysMax }: NamespaceStoreOptions = {}): Store {
+  const committer = new Committer(engine, namespace, clock, observer);
+  const quota = keysMax === undefined ? undefined : new KeyQuota(engine, namespace, clock, keysMax);
+  const submit = (commit: PreparedCommit): Promise<CommitResult> => committer.submit(commit);
   return {
     namespace,
     // Async, so that a refused input rejects like every other failure instead of throwing at once.
     read: async (ranges, options = {}) => engine.read(namespace, asList(ranges), { ...options, limit: boundedLimit(options.limit, limits.readEntriesMax) }),
-    commit: async (commit) => committer.submit(prepareCommit(commit)),
+    commit: async (commit) => (quota === undefined ? committer.submit(prepareCommit(commit)) : quota.commit(prepareCommit(commit), submit)),
     readRequest: (key) => engine.readRequest(namespace, key),
     log: async (query) => engine.log(namespace, { ...query, limit: boundedLimit(query.limit, limits.logRowsMax) }),
-    watch: (range, after, signal, options) => watchLog(engine, namespace, range, after, signal, options),
+    watch: (range, after, signal, options) => {
+      const changes = watchLog(engine, namespace, range, after, signal, options);
+      return observer === undefined ? changes : observedWatch(changes, observer);
+    },
     count: (range) => engine.count(namespace, range),
     search: (query) => engine.search(namespace, query),
   };
+}
+
+/** Counted from the first look to the end, whichever way it comes. */
+async function* observedWatch(changes: AsyncIterable<Change>, observer: StoreObserver): AsyncGenerator<Change> {
+  observer.watching(1);
+  try {
+    yield* changes;
+  } finally {
+    observer.watching(-1);
+  }
 }
 
 const asList = (ranges: Range | readonly Range[]): readonly Range[] => (Array.isArray(ranges) ? ranges : [ranges as Range]);
@@ -30,6 +63,9 @@ function boundedLimit(limit: number | undefined, max: number): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > max) throw new HoldfastError("invalid_input", `limit: must be a whole number from 1 to ${max}`);
   return limit;
 }
+
+/** Names that no caller can spell; see `requireNamespace`. */
+export const isReservedNamespace = (namespace: string): boolean => /^\.[a-z]+$/.test(namespace);
 
 export function requireNamespace(namespace: string): void {
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._:@/ -]*$/u.test(namespace) || Buffer.byteLength(namespace) > limits.namespaceBytesMax)

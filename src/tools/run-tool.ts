@@ -2,15 +2,20 @@ import type { ErrorCode, HoldfastError } from "../kernel/errors.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import type { Log } from "../kernel/log.ts";
+import type { Span } from "../kernel/span.ts";
 import { limits } from "../store/limits.ts";
 import type { RequestKey } from "../store/store.ts";
 import { inputProblems } from "./input-problems.ts";
+import { requireNoSecret, withoutSecrets } from "./secret-switch.ts";
 import type { Tool, ToolContext } from "./tool.ts";
+import { tracedStore } from "./traced-store.ts";
 
 export interface ToolCall {
   /** Makes a retry safe: the same key and arguments give the first answer again. */
   readonly requestKey?: string;
   readonly signal?: AbortSignal;
+  /** What the call is part of, where it is traced: commits become parts of it. */
+  readonly span?: Span;
 }
 
 export interface ToolFailure {
@@ -27,11 +32,22 @@ export type ToolBase = Omit<ToolContext, "request" | "signal" | "agent">;
 
 /** The one road to every tool, on every surface: parse strictly, run, check the own answer, name the failure. Never throws. */
 export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
+  const { observer } = base.server;
+  if (observer === undefined) return run(tool, args, base, call, log);
+  const beganMs = observer.began();
+  const outcome = await run(tool, args, base, call, log);
+  observer.ended(beganMs, tool, outcome);
+  return outcome;
+}
+
+async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
   try {
     const given = args ?? {};
     const parsed = tool.input.safeParse(given);
     if (!parsed.success) throw inputProblems(tool.name, tool.input, given, parsed.error.issues);
-    const output = await tool.handle(contextOf(tool, parsed.data, base, call), parsed.data);
+    const { secrets } = base.server;
+    const checkedArgs = secrets === undefined || tool.effect === "read" ? parsed.data : withoutSecrets(parsed.data, secrets);
+    const output = await tool.handle(contextOf(tool, checkedArgs, base, call), checkedArgs);
     const checked = tool.output.safeParse(output);
     if (!checked.success)
       return defect(tool, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
@@ -47,8 +63,9 @@ function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, ca
   // The label the caller gives itself: history shows it beside the writer, which it can never replace.
   const agent = (args.agent_id ?? args.holder_id) as string | undefined;
   const request = requestOf(tool, args, call);
+  if (request !== undefined && base.server.secrets !== undefined) requireNoSecret(request.key, "request key");
   return {
-    store: base.store,
+    store: call.span === undefined ? base.store : tracedStore(base.store, call.span),
     clock: base.clock,
     writer: base.writer,
     server: base.server,

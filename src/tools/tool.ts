@@ -3,6 +3,7 @@ import type { Mirror } from "../domain/mirror/mirror.ts";
 import type { Surroundings } from "../domain/workspace/workspace.ts";
 import type { Engine } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
+import type { ToolObserver } from "./tool-observer.ts";
 
 /**
  * What a call does, in one word; annotations, `--read-only` and the documentation derive from it.
@@ -34,6 +35,10 @@ export interface ServerFacts {
   readonly journalTtlMs?: number;
   /** Readable copies of checkpoints and notes; only where the store is a local file. */
   readonly mirror?: Mirror;
+  /** What happens to known shapes of secrets in what is to be stored; they are stored as they are when absent. */
+  readonly secrets?: "refuse" | "redact";
+  /** Told of every call, where somebody counts. */
+  readonly observer?: ToolObserver;
 }
 
 export interface ToolContext extends Scope {

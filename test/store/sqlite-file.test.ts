@@ -99,6 +99,22 @@ test("a text file, another program's database and a half-empty file are refused 
   foreign.close();
 });
 
+test("a file that held a store of this process, and another program's database now, is refused and left as it was", async () => {
+  const folder = await temporaryFolder();
+  const elsewhere = await temporaryFolder();
+  const path = join(folder, "store.db");
+  await openAnd({ path }, (engine) => set(engine, "a", "1"));
+  const foreign = (await loadSqliteDriver()).open(join(elsewhere, "foreign.db"));
+  foreign.exec("PRAGMA journal_mode = WAL");
+  foreign.exec("CREATE TABLE recipes (name TEXT)");
+  // Copied into the same file, with the log of a program that did not end well: SQLite would fold it back at once.
+  for (const suffix of ["", "-wal"]) await writeFile(`${path}${suffix}`, readFileSync(join(elsewhere, `foreign.db${suffix}`)));
+  foreign.close();
+  const before = contents(folder);
+  await expect(openSqliteEngine({ path })).rejects.toMatchObject({ code: "store_damaged", message: expect.stringContaining("Nothing was overwritten") });
+  expect(contents(folder)).toEqual(before);
+});
+
 test("a store cut short is reported as damaged, not repaired by guessing", async () => {
   const path = join(await temporaryFolder(), "store.db");
   await openAnd({ path }, async (engine) => {

@@ -50,6 +50,9 @@ export function openCommandLine({
       planClientChange: async () => {
         throw new Error("These tests change no client's files.");
       },
+      serve: async () => {
+        throw new Error("These tests serve nothing.");
+      },
       defaultAgent: () => "tester@host:1",
       childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
       onSignal(listener) {

@@ -24,6 +24,9 @@ export async function runOnStores(args: readonly string[], { signal }: { readonl
     openScratch,
     verify: () => Promise.reject(new Error("Not asked for.")),
     planClientChange: () => Promise.reject(new Error("Not asked for.")),
+    serve: async () => {
+      throw new Error("These tests serve nothing.");
+    },
     defaultAgent: () => "operator@host:1",
     childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
     onSignal(listener) {

@@ -89,7 +89,7 @@ async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevisi
 }
 
 /** Steps and claims of runs lie under several keys; the subject decides there. */
-const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): readonly Range[] =>
+export const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): readonly Range[] =>
   kinds.flatMap((kind): readonly Range[] => {
     if (kind === "state") return [stateKeys.prefix(prefix)];
     if (kind === "session") return [prefixRange(sessionKeys.key(prefix))];

@@ -7,6 +7,7 @@ import type { Scope } from "../../store/transact.ts";
 import { journalKeys } from "../keyspace.ts";
 import { matchedWords } from "../matched-words.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { noWorkspaceId } from "../workspace/workspace.ts";
 import { globalPlace } from "./journal.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { toJournalEntry } from "./journal-entry.ts";
@@ -42,9 +43,18 @@ export async function listEntries({ store }: Reader, query: EntryQuery): Promise
 /** The same list without what stands in the entries. */
 export async function listEntryIds(
   { store }: Reader,
-  { workspace, limit, fromMs = 0, untilMs, before, from = "both" }: EntryQuery,
+  { workspace, from = "both", ...query }: EntryQuery,
 ): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
   const places = placesOf(workspace).filter((place) => from === "both" || (place === globalPlace) === (from === "global"));
+  return mergeLists({ store }, places, query);
+}
+
+/** Newest first over several lists, as if they were one. */
+async function mergeLists(
+  { store }: Reader,
+  places: readonly string[],
+  { limit, fromMs = 0, untilMs, before }: Pick<EntryQuery, "limit" | "fromMs" | "untilMs" | "before">,
+): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
   const lists = await Promise.all(places.map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })));
   const positions = lists.flatMap(({ entries }) => entries.map((entry) => journalKeys.listed.positionOf(entry.key))).sort((a, b) => compareKeys(b, a));
   const shown = positions.slice(0, limit);
@@ -54,6 +64,26 @@ export async function listEntryIds(
     next: positions.length > limit ? shown.at(-1) : undefined,
   };
 }
+
+/** Lists merged for one page of everything; where there are more, entries come by their ids, which sort by age unless they were brought in from elsewhere. */
+const mergedListsMax = 64;
+
+/** Of every workspace, newest first. `workspaceIds`: all of them, or more than are merged. */
+export async function listAllEntries(
+  { store }: Reader,
+  { workspaceIds, limit, before }: { readonly workspaceIds: readonly string[]; readonly limit: number; readonly before?: string },
+): Promise<Omit<EntryPage, "revision">> {
+  if (workspaceIds.length <= mergedListsMax) {
+    const { ids, next } = await mergeLists({ store }, [...workspaceIds, noWorkspaceId, globalPlace].filter(isFirst), { limit, before });
+    return { entries: await readEntries({ store }, ids), next };
+  }
+  const all = journalKeys.entries;
+  const { entries, more } = await store.read(before === undefined ? all : rangeBefore(all, journalKeys.entry(before)), { limit, reverse: true });
+  const last = entries.at(-1);
+  return { entries: entries.map(toJournalEntry), next: more && last !== undefined ? journalKeys.idOf(last.key) : undefined };
+}
+
+const isFirst = (text: string, i: number, all: readonly string[]): boolean => all.indexOf(text) === i;
 
 export interface EntryHit {
   readonly entry: JournalEntry;

@@ -1,39 +1,63 @@
+import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import type { Entry, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys } from "../keyspace.ts";
 
 export interface LeaseOverview {
   readonly resource: string;
   readonly holder: string;
+  /** The fencing token. */
+  readonly token: Revision;
   /** When this holder took it; renewals do not change it. */
   readonly heldSinceMs: number;
   readonly expiresAtMs: number;
-  /** Somebody waits in line for it. */
-  readonly awaited: boolean;
+  /** Who waits in line for it, first come first; no more than `waitersMax`. */
+  readonly waiters: readonly string[];
 }
 
-/** Live leases with their age and whether others wait, for a person who asks what is stuck. Two reads, so a moment's change may show in one only. */
-export async function readLeaseOverview(
-  { store }: Pick<Scope, "store">,
-  limit: number,
-): Promise<{ readonly leases: readonly LeaseOverview[]; readonly more: boolean; readonly nowMs: number }> {
-  const deadlines = await store.read(leaseKeys.deadlines, { limit });
-  const resources = deadlines.entries.map((entry) => leaseKeys.resourceOf(entry.key));
-  const [first, final] = [resources[0], resources.at(-1)];
-  if (first === undefined || final === undefined) return { leases: [], more: false, nowMs: deadlines.nowMs };
-  const others = await store.read([
-    { start: leaseKeys.holder(first), end: `${leaseKeys.holder(final)}\0` },
-    { start: leaseKeys.waiting(first), end: `${leaseKeys.waiting(final)}\0` },
-  ]);
-  const byKey = new Map(others.entries.map((entry) => [entry.key, entry]));
-  const leases = deadlines.entries.map((deadline, i) => {
+export interface LeasePage {
+  readonly leases: readonly LeaseOverview[];
+  readonly more: boolean;
+  readonly nowMs: number;
+  readonly revision: Revision;
+}
+
+const waitersMax = 50;
+/** Leases looked up with one read: three keys each. */
+const readAtOnce = 300;
+
+/** Live leases in the order of their names, with their age and who waits, for a person who asks what is stuck. Several reads, so a moment's change may show in one only. */
+export async function readLeaseOverview({ store }: Pick<Scope, "store">, limit: number, after?: string): Promise<LeasePage> {
+  const range = after === undefined ? leaseKeys.deadlines : rangeAfter(leaseKeys.deadlines, leaseKeys.deadline(after));
+  const { entries: deadlines, more, nowMs, revision } = await store.read(range, { limit });
+  const leases: LeaseOverview[] = [];
+  for (let start = 0; start < deadlines.length; start += readAtOnce) leases.push(...(await describe({ store }, deadlines.slice(start, start + readAtOnce))));
+  return { leases, more, nowMs, revision };
+}
+
+async function describe({ store }: Pick<Scope, "store">, deadlines: readonly Entry[]): Promise<LeaseOverview[]> {
+  const resources = deadlines.map((entry) => leaseKeys.resourceOf(entry.key));
+  const { entries } = await store.read(resources.flatMap((resource): Range[] => [keyRange(leaseKeys.holder(resource)), keyRange(leaseKeys.waiting(resource))]));
+  const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+  const awaited = resources.filter((resource) => byKey.has(leaseKeys.waiting(resource)));
+  const waiters = new Map(await Promise.all(awaited.map(async (resource) => [resource, await readWaiters({ store }, resource)] as const)));
+  return deadlines.map((deadline, i) => {
     const resource = resources[i] as string;
+    const holder = byKey.get(leaseKeys.holder(resource));
     return {
       resource,
-      holder: (deadline.value as { holder: string }).holder,
-      heldSinceMs: byKey.get(leaseKeys.holder(resource))?.updatedAtMs ?? deadline.updatedAtMs,
+      holder: holderIn(deadline),
+      token: holder?.revision ?? deadline.revision,
+      heldSinceMs: holder?.updatedAtMs ?? deadline.updatedAtMs,
       expiresAtMs: deadline.expiresAtMs as number,
-      awaited: byKey.has(leaseKeys.waiting(resource)),
+      waiters: waiters.get(resource) ?? [],
     };
   });
-  return { leases, more: deadlines.more, nowMs: deadlines.nowMs };
 }
+
+async function readWaiters({ store }: Pick<Scope, "store">, resource: string): Promise<readonly string[]> {
+  const { entries } = await store.read(leaseKeys.queue(resource), { limit: waitersMax });
+  return entries.map(holderIn);
+}
+
+const holderIn = (entry: Entry): string => (entry.value as { readonly holder: string }).holder;

@@ -64,7 +64,7 @@ async function decideClaim({ store }: Scope, runId: string, agentId: string, ttl
       note: { runId, token: live.token },
     };
   const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;
-  const after: Run = { ...claimed(run, previous), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
+  const after: Run = { ...claimed(run, previous, snapshot.nowMs), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
   return {
     checks: [...checks, { key: leaseKeys.deadline(resource), is: "absent" }],
     writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, agentId, ttlMs, voiceOf(runId), undefined)],

@@ -18,6 +18,8 @@ export interface Run {
   /** How many times a worker has taken the run. */
   readonly attempts: number;
   readonly createdAtMs: number;
+  /** When the first worker took it. */
+  readonly startedAtMs?: number;
   /** Among all runs, by age; see keyspace. */
   readonly place: string;
   /** Who ended it. */
@@ -87,7 +89,13 @@ const withFormer = (run: Run, agent: string | undefined): readonly string[] =>
   agent === undefined ? run.formerAgents : [...run.formerAgents.filter((other) => other !== agent), agent].slice(-formerAgentsMax);
 
 /** Someone took the run. `previous`: the holder before, if it was another one. */
-export const claimed = (run: Run, previous: string | undefined): Run => ({ ...run, status: "claimed", attempts: run.attempts + 1, formerAgents: withFormer(run, previous) });
+export const claimed = (run: Run, previous: string | undefined, atMs: number): Run => ({
+  ...run,
+  status: "claimed",
+  attempts: run.attempts + 1,
+  startedAtMs: run.startedAtMs ?? atMs,
+  formerAgents: withFormer(run, previous),
+});
 
 export const stepDone = (run: Run, step: number): Run => ({ ...run, status: "running", lastStep: Math.max(run.lastStep, step) });
 

@@ -29,6 +29,8 @@ export interface RunView {
   readonly lastStep: number;
   readonly attempts: number;
   readonly createdAtMs: number;
+  /** When the first worker took it. */
+  readonly startedAtMs?: number;
   /** Its place among all runs, by age. */
   readonly place: string;
   readonly updatedAtMs: number;
@@ -222,6 +224,7 @@ export const toRunView = (runId: string, run: Run, updatedAtMs: number, claim: L
   lastStep: run.lastStep,
   attempts: run.attempts,
   createdAtMs: run.createdAtMs,
+  startedAtMs: run.startedAtMs,
   place: run.place,
   updatedAtMs,
   result: run.result,

@@ -26,6 +26,12 @@ export async function findKnownWorkspaces(store: Store, nameOrId: string): Promi
   return entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: nameOrId }));
 }
 
+/** Every workspace something was saved in, in the order of their ids. */
+export async function listKnownWorkspaces(store: Store, limit: number): Promise<{ readonly workspaces: readonly KnownWorkspace[]; readonly more: boolean }> {
+  const { entries, more } = await store.read(workspaceKeys.ids, { limit });
+  return { workspaces: entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: (entry.value as { name: string }).name })), more };
+}
+
 /** Where a main line began, as `rememberWorkspace` wrote it down. */
 export async function readKnownRoot(store: Store, mainLine: string): Promise<string | null | undefined> {
   const { entries } = await store.read(keyRange(workspaceKeys.root(mainLine)));

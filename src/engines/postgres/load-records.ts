@@ -15,8 +15,8 @@ import { bigintArray, booleanArray, texts } from "./sql-arrays.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import type { Grave, Standing } from "./write-rows.ts";
-import { bury, graveOf, keepRequests, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
+import type { Grave, OwnedKeys, Standing } from "./write-rows.ts";
+import { bury, graveOf, keepRequests, own, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
 
 /** What is there before records are taken over. */
 interface Found {
@@ -49,24 +49,32 @@ export async function loadRecords(tx: Transaction, place: BatchPlace, records: r
   requireFilling(space.seal, by);
   const found = toFound(answers);
   const fresh = requireOrder(rows, found);
-  const state = new FillingState(found);
+  const state = new FillingState(space.id, found);
   for (const row of fresh) state.takeRow(space, row);
   for (const key of keys) state.takeKey(key);
   const statements = await state.statements(tx, t, space);
-  if (requests.length > 0) statements.push(keepRequests(t, space.id, requests));
+  if (requests.length > 0)
+    statements.push(
+      keepRequests(
+        t,
+        requests.map(() => space.id),
+        requests,
+      ),
+    );
   if (facts !== undefined) {
     const { seal: _seal, ...own } = facts;
     Object.assign(space, own);
     // From here on: a dump made before the first commit must know it too.
     space.servedBy = historyMark(tx.session.facts.identity, space);
   }
-  await tx.commit([fresh.length > 0 ? writeRows(t, space, fresh, (row) => state.standingOf(row)) : writeNamespace(t, space), ...statements]);
+  if (fresh.length > 0) statements.push(writeRows(t, { spaces: [], ids: fresh.map(() => space.id), rows: fresh, standings: fresh.map((row) => state.standingOf(row)) }));
+  await tx.commit([...statements, writeNamespace(t, space)]);
 }
 
 function foundStatements(t: Tables, id: number, rows: readonly StoredLogRow[], keys: readonly StoredKey[]): Statement[] {
   const named = texts([...new Set([...rows, ...keys].map(({ key }) => key))]);
   return [
-    { name: "newest", text: `SELECT place FROM ${t.log} WHERE ns = $1 ORDER BY place DESC LIMIT 1`, values: [id] },
+    { name: "newest-row", text: `SELECT place FROM ${t.log} WHERE ns = $1 ORDER BY place DESC LIMIT 1`, values: [id] },
     {
       name: "known",
       text: `SELECT place FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`,
@@ -113,12 +121,14 @@ function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known, en
 
 /** Entries and graves under the keys of one load, as they come out of it. */
 class FillingState {
+  readonly #id: number;
   readonly #found: Found;
   readonly #newest = new Map<string, LinkedRow>();
   readonly #graves = new Map<string, Grave>();
   readonly #texts = new Map<string, AddedText | undefined>();
 
-  constructor(found: Found) {
+  constructor(id: number, found: Found) {
+    this.#id = id;
     this.#found = found;
   }
 
@@ -135,7 +145,7 @@ class FillingState {
     if (!present) {
       // What the log told of the key is never less right than a page that speaks of it.
       if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key))
-        this.#graves.set(key, { key, place: placeOf(revision, seq), version });
+        this.#graves.set(key, { id: this.#id, key, place: placeOf(revision, seq), version });
       return;
     }
     // A page may be older than the log that was loaded since: then a later page brings the text.
@@ -152,22 +162,22 @@ class FillingState {
   async statements(tx: Transaction, t: Tables, space: NamespaceRow): Promise<Statement[]> {
     const { id } = space;
     const { entries, buried } = this.#found;
-    const removed: string[] = [];
-    const unburied: string[] = [];
+    const removed: OwnedKeys = { ids: [], keys: [] };
+    const unburied: OwnedKeys = { ids: [], keys: [] };
     const graves = new Map(this.#graves);
     for (const [key, row] of this.#newest) {
       if (row.op === "put") {
-        if (buried.has(key)) unburied.push(key);
+        if (buried.has(key)) own(unburied, id, key);
       } else {
-        if (entries.has(key)) removed.push(key);
-        graves.set(key, graveOf(row));
+        if (entries.has(key)) own(removed, id, key);
+        graves.set(key, graveOf(id, row));
       }
     }
-    space.tombstones += [...graves.keys()].filter((key) => !buried.has(key)).length - unburied.length;
+    space.tombstones += [...graves.keys()].filter((key) => !buried.has(key)).length - unburied.keys.length;
     const statements: Statement[] = [];
-    if (removed.length > 0) statements.push(removeEntries(t, id, removed));
-    if (graves.size > 0) statements.push(bury(t, id, [...graves.values()]));
-    if (unburied.length > 0) statements.push(unbury(t, id, unburied));
+    if (removed.keys.length > 0) statements.push(removeEntries(t, removed));
+    if (graves.size > 0) statements.push(bury(t, [...graves.values()]));
+    if (unburied.keys.length > 0) statements.push(unbury(t, unburied));
     return [...statements, ...(await this.#textStatements(tx, t, id))];
   }
 

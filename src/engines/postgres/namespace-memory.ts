@@ -4,8 +4,10 @@ import { BatchPlan, jumps } from "../../store/plan-batch.ts";
 import type { CommitResult, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
 import { lapseText, parseLapse } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
-import { isServedByOther, seenAs } from "./namespace-row.ts";
+import { hostClock, isServedByOther, seenAs } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
+import { bigintArray, intArray } from "./sql-arrays.ts";
+import { guardFrom } from "./write-rows.ts";
 
 export type KnownSlot = StoredSlot & { readonly lapse: string | null };
 
@@ -59,11 +61,39 @@ export class KnownSource implements BatchSource {
 export interface RememberedPlan {
   readonly plan: BatchPlan;
   readonly results: readonly CommitResult[];
+  /** As the plan leaves it. */
   readonly space: NamespaceRow;
-  readonly guard: string;
+  /** As it was remembered. */
+  readonly known: NamespaceRow;
+  /** The next moment at which something that the batch names expires. What was decided by the remembered clock is, before that, what the server's own would have decided. */
+  readonly untilMs: number;
 }
 
-const keysMax = 4_096;
+/**
+ * Locks the rows and divides by zero unless all of them are as remembered and free, and unless the server's clock has not reached the first of the moments.
+ * Nobody is waited for: who has locked one of them is changing it. Answers the server's clock.
+ */
+export const guardOf = (t: Tables, plans: readonly RememberedPlan[], testMs: number | null) => {
+  const p = (i: number): string => `$${guardFrom + i}`;
+  const same = `SELECT 1 FROM unnest(${p(0)}::int[], ${p(1)}::bigint[], ${p(2)}::bigint[], ${p(3)}::bigint[]) AS w (id, changes, revision, oid)
+    JOIN ${t.namespace} s ON s.id = w.id AND s.changes = w.changes AND s.revision = w.revision AND s.tableoid::bigint = w.oid FOR UPDATE OF s SKIP LOCKED`;
+  return {
+    name: "write-if",
+    text: `SELECT h.host / (CASE WHEN h.host < ${p(5)}::bigint AND (SELECT count(*) FROM (${same}) same) = ${p(6)}::bigint THEN 1 ELSE 0 END) AS host FROM (SELECT ${hostClock(p(4))} AS host) h`,
+    answer: "host",
+    values: [
+      intArray(plans, ({ known }) => known.id),
+      bigintArray(plans, ({ known }) => known.changes),
+      bigintArray(plans, ({ known }) => known.revision),
+      bigintArray(plans, ({ known }) => known.tableOid),
+      testMs,
+      Math.min(...plans.map(({ untilMs }) => untilMs)),
+      plans.length,
+    ],
+  };
+};
+
+const keysMax = 2_048;
 /** After this long the facts are read again, and with them the server's clock. */
 const freshMsMax = 500;
 /** So many batches at most are not decided from memory after one was in vain: other processes write too, and each try costs a round trip. */
@@ -87,7 +117,7 @@ export class NamespaceMemory {
   }
 
   /** Decides the batch, if everything it needs is known; undefined otherwise. Nothing is changed by it. */
-  plan(t: Tables, clock: NamespaceClock, namespace: string, identity: string | null, commits: readonly PreparedCommit[]): RememberedPlan | undefined {
+  plan(clock: NamespaceClock, namespace: string, identity: string | null, commits: readonly PreparedCommit[]): RememberedPlan | undefined {
     if (this.#rest > 0) {
       this.#rest -= 1;
       return undefined;
@@ -105,13 +135,15 @@ export class NamespaceMemory {
     const results = commits.map((commit) => plan.apply(commit));
     // Refusals carry values, and an answer that nothing changed must be of now: both are the long way's.
     if (source.wanted.length > 0 || plan.rows.length === 0) return undefined;
-    return { plan, results, space, guard: this.#guard(t, known, space.nowMs, commits) };
+    return { plan, results, space, known, untilMs: this.#untilMs(space.nowMs, commits) };
   }
 
-  /** What was decided from memory has happened. */
-  confirm({ space, plan }: RememberedPlan): void {
+  /** What was decided from memory has happened, by this time of the server's. */
+  confirm({ space, plan }: RememberedPlan, hostMs: number): void {
     this.#nextRest = 1;
-    if (this.#space?.changes === space.changes) this.#note(space, plan);
+    if (this.#space?.changes !== space.changes) return;
+    this.#learntMs = performance.now();
+    this.#note({ ...space, hostMs }, plan);
   }
 
   /** After a commit that looked first: how it left the namespace and the keys it named. What was known of others holds only if nobody wrote in between. */
@@ -125,7 +157,11 @@ export class NamespaceMemory {
     this.#note(space, plan);
   }
 
-  /** Others have written meanwhile. */
+  /** What was remembered for the plan is no longer so: others have written meanwhile. */
+  isInVain({ known }: RememberedPlan, found: NamespaceRow): boolean {
+    return found.changes !== known.changes || found.revision !== known.revision || found.tableOid !== known.tableOid;
+  }
+
   wasInVain(): void {
     this.#space = undefined;
     this.#rest = this.#nextRest;
@@ -167,18 +203,16 @@ export class NamespaceMemory {
     return true;
   }
 
-  /**
-   * Locks the row and divides by zero unless it is as remembered, and unless the server's clock has not reached the next moment at which something that
-   * the batch names expires: what was decided by the remembered clock is then what the server's own would have decided.
-   */
-  #guard(t: Tables, known: NamespaceRow, nowMs: number, commits: readonly PreparedCommit[]): string {
+  #untilMs(nowMs: number, commits: readonly PreparedCommit[]): number {
     let untilMs = nowMs + 100;
-    for (const { checks, writes } of commits)
-      for (const { key } of [...checks, ...writes]) {
-        const expiresAtMs = this.#keys.slots.get(key)?.expiresAtMs;
-        if (expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs < untilMs) untilMs = expiresAtMs;
-      }
-    const isInTime = this.#timeSource === undefined ? `AND extract(epoch FROM clock_timestamp()) * 1000 < ${untilMs}` : "";
-    return `SELECT 1 / (CASE WHEN count(*) = 1 ${isInTime} THEN 1 ELSE 0 END) FROM (SELECT 1 FROM ${t.namespace} WHERE id = ${known.id} AND changes = ${known.changes} AND revision = ${known.revision} AND tableoid = ${known.tableOid} FOR UPDATE) same`;
+    const look = ({ key }: { readonly key: string }): void => {
+      const expiresAtMs = this.#keys.slots.get(key)?.expiresAtMs;
+      if (expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs < untilMs) untilMs = expiresAtMs;
+    };
+    for (const { checks, writes } of commits) {
+      checks.forEach(look);
+      writes.forEach(look);
+    }
+    return untilMs;
   }
 }

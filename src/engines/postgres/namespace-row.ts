@@ -4,6 +4,7 @@ import type { NamespaceFacts, Revision, Seal } from "../../store/store.ts";
 import { historyMark, isOtherHistory, keptMark } from "./history-mark.ts";
 import type { Tables } from "./schema.ts";
 import type { Statement } from "./session.ts";
+import { numbers } from "./sql-arrays.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -40,11 +41,12 @@ type Packed = [
   host: number,
 ];
 
-const packed = (host: string): string =>
+/** All of a namespace's row `s` in one column, with the clock. */
+export const factsColumn = (host: string): string =>
   `json_build_array(s.id, s.revision, s.clock, s.compacted, s.compacted_at, s.version_floor, s.tombstones, s.base, s.gaps, s.seal, s.served_by, s.changes, s.tableoid::bigint, ${host})::text`;
 
 /** The time of the statement, not of the transaction: that may have waited for a lock. A test's clock comes in as a parameter. */
-const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
+export const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)`;
 
 /**
  * The beginning of every reading statement: the namespace as `n` (id, now, facts, revision, compacted_at), there even when the namespace is not.
@@ -52,18 +54,18 @@ const hostClock = (parameter: string): string => `coalesce(${parameter}::bigint,
  */
 export const withNamespace = (t: Tables, recursive = ""): string =>
   `WITH ${recursive} n AS MATERIALIZED (
-    SELECT coalesce(s.id, 0) AS id, coalesce(s.revision, 0) AS revision, coalesce(s.compacted_at, 0) AS compacted_at, greatest(h.host, s.clock, $3::bigint) AS now, ${packed("h.host")} AS facts
+    SELECT coalesce(s.id, 0) AS id, coalesce(s.revision, 0) AS revision, coalesce(s.compacted_at, 0) AS compacted_at, greatest(h.host, s.clock, $3::bigint) AS now, ${factsColumn("h.host")} AS facts
     FROM (SELECT ${hostClock("$2")} AS host) h LEFT JOIN ${t.namespace} s ON s.name = $1)`;
 
 /** The facts, in one row of the answer only. */
 export const factsOnce = "CASE WHEN row_number() OVER () = 1 THEN n.facts END";
 
 export function factsOf(rows: readonly (readonly unknown[])[], clock: NamespaceClock, name: string): NamespaceRow {
-  for (const row of rows) if (row[0] !== null) return unpack(row[0] as string, clock, name);
+  for (const row of rows) if (row[0] !== null) return unpackFacts(row[0] as string, clock, name);
   throw new RangeError("An answer came without the namespace's facts.");
 }
 
-function unpack(text: string, clock: NamespaceClock, name: string): NamespaceRow {
+export function unpackFacts(text: string, clock: NamespaceClock, name: string): NamespaceRow {
   const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, changes, tableOid, hostMs] = JSON.parse(text) as Packed;
   if (id === null) {
     const nothing = {
@@ -121,9 +123,14 @@ export class NamespaceClock {
     return this.#timeSource !== undefined;
   }
 
+  /** A test's time, as a parameter. */
+  get testMs(): number | null {
+    return this.#timeSource?.nowMs() ?? null;
+  }
+
   /** The parameters $1 to $3 of every statement about a namespace. */
   parameters(name: string): [name: string, testMs: number | null, shownMs: number] {
-    return [name, this.#timeSource?.nowMs() ?? null, this.#shownMs.get(name) ?? 0];
+    return [name, this.testMs, this.#shownMs.get(name) ?? 0];
   }
 
   nowMs(name: string, ms: number): number {
@@ -151,7 +158,14 @@ export class NamespaceClock {
 }
 
 /** Locks the row, first of all in a writing transaction; what is read in later statements is then what the last holder left. */
-export const lockNamespace = (t: Tables, id: number): string => `SELECT 1 FROM ${t.namespace} WHERE id = ${Math.trunc(id)} FOR UPDATE`;
+export const lockNamespace = (t: Tables, id: number): Statement => ({ name: "lock", text: `SELECT id FROM ${t.namespace} WHERE id = $1 FOR UPDATE`, values: [id] });
+
+/** Locks those rows that nobody else has locked; answers which. */
+export const lockFreeNamespaces = (t: Tables, ids: readonly number[]): Statement => ({
+  name: "lock-free",
+  text: `SELECT id FROM ${t.namespace} WHERE id = ANY($1::int[]) FOR UPDATE SKIP LOCKED`,
+  values: [numbers("int", ids)],
+});
 
 /** Later than the lock: the facts, by the clock of now. */
 export const readNamespace = (t: Tables, parameters: readonly unknown[]): Statement => ({ name: "facts", text: `${withNamespace(t)} SELECT n.facts FROM n`, values: parameters });

@@ -27,7 +27,7 @@ import type {
 } from "../../store/store.ts";
 import { Bell } from "./bell.ts";
 import type { BatchPlace } from "./commit-batch.ts";
-import { commitBatch } from "./commit-batch.ts";
+import { StaleNamespaceError } from "./commit-batch.ts";
 import { dumpPage } from "./dump-records.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
 import { clearSlice, loadRecords } from "./load-records.ts";
@@ -44,6 +44,7 @@ import { oldestVersion, openServerSession } from "./server.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import { readServerSettings } from "./server-settings.ts";
 import type { Answer, Statement } from "./session.ts";
+import { SharedCommits } from "./shared-commits.ts";
 import { texts } from "./sql-arrays.ts";
 import { searchText } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
@@ -85,7 +86,7 @@ async function loadDriver(): Promise<typeof import("pg")> {
 }
 
 const namespaceAttemptsMax = 20;
-const memoriesMax = 64;
+const memoriesMax = 128;
 
 class PostgresEngine implements Engine {
   readonly name = "postgres";
@@ -93,6 +94,7 @@ class PostgresEngine implements Engine {
   readonly #settings: ServerSettings;
   readonly #tables: Tables;
   readonly #clock: NamespaceClock;
+  readonly #commits: SharedCommits;
   readonly #bell: Bell;
   readonly #ids = new Map<string, number>();
   readonly #memories = new Map<string, NamespaceMemory>();
@@ -105,6 +107,7 @@ class PostgresEngine implements Engine {
     this.#tables = tables;
     this.#timeSource = timeSource;
     this.#clock = new NamespaceClock(timeSource);
+    this.#commits = new SharedCommits(roads, settings.deadlineMs);
     const channel = `holdfast_${settings.schema}`;
     this.#bell = new Bell({
       channel,
@@ -127,9 +130,13 @@ class PostgresEngine implements Engine {
   }
 
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const { results, rings } = await this.#writing(namespace, (tx, place) => commitBatch(tx, place, commits));
-    if (rings) this.#bell.ring(namespace);
-    return results;
+    const outcome = await this.#inNamespace(namespace, async (place) => {
+      const ended = await this.#commits.submit(place, commits);
+      if ("error" in ended) throw ended.error;
+      return ended;
+    });
+    if (outcome.rings) this.#bell.ring(namespace);
+    return outcome.results;
   }
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
@@ -262,14 +269,33 @@ class PostgresEngine implements Engine {
     return factsOf((await this.#roads.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)))).rows, this.#clock, namespace);
   }
 
-  /** Under the namespace's lock. Where the namespace is new, or another than was remembered, its row comes first. */
+  /** Under the namespace's lock. */
   async #writing<T>(namespace: string, work: (tx: Transaction, place: BatchPlace) => Promise<T>): Promise<T> {
+    return this.#inNamespace(namespace, async (place) => {
+      const ended = await this.#roads.writing(async (tx) => {
+        try {
+          return { result: await work(tx, place) };
+        } catch (error) {
+          if (error instanceof StaleNamespaceError) return { error };
+          throw error;
+        }
+      });
+      if ("error" in ended) throw ended.error;
+      return ended.result;
+    });
+  }
+
+  /** Where the namespace is new, or another than was remembered, its row comes first. */
+  async #inNamespace<T>(namespace: string, work: (place: BatchPlace) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
-      const outcome = await this.#roads.writing((tx) => work(tx, { tables: this.#tables, clock: this.#clock, namespace, id, memory: this.#memory(namespace) }));
-      if (outcome !== "stale namespace") return outcome.result;
-      this.#ids.delete(namespace);
-      if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
+      try {
+        return await work({ tables: this.#tables, clock: this.#clock, namespace, id, memory: this.#memory(namespace) });
+      } catch (error) {
+        if (!(error instanceof StaleNamespaceError)) throw error;
+        this.#ids.delete(namespace);
+        if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
+      }
     }
   }
 

@@ -4,21 +4,22 @@ import { placeOf, revisionAt } from "../../store/place.ts";
 import type { BatchSource, StoredSlot } from "../../store/plan-batch.ts";
 import { BatchPlan } from "../../store/plan-batch.ts";
 import type { Compacted, HistoryRecord, RetentionPolicy } from "../../store/store.ts";
+import { BatchWrites } from "./batch-writes.ts";
 import type { BatchPlace } from "./commit-batch.ts";
-import { StaleNamespaceError, writePlan } from "./commit-batch.ts";
+import { StaleNamespaceError, writeAll } from "./commit-batch.ts";
 import { opCode, parseLapse } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { factsOf, leapIfWentBack, lockNamespace, readNamespace, withNamespace } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Statement } from "./session.ts";
-import { bigintArray, textArray } from "./sql-arrays.ts";
+import { bigintArray } from "./sql-arrays.ts";
 import type { Transaction } from "./transaction.ts";
-import { writeNamespace } from "./write-rows.ts";
+import { unbury, writeNamespace } from "./write-rows.ts";
 
 /** Under the lock: the facts, and what a further statement says. */
 export async function lockSpace(tx: Transaction, { tables: t, clock, namespace, id }: BatchPlace, ...further: Statement[]): Promise<[NamespaceRow, ...Answer[]]> {
   const parameters = clock.parameters(namespace);
-  const [facts, ...answers] = await tx.lock(lockNamespace(t, id), [readNamespace(t, parameters), ...further]);
+  const [, facts, ...answers] = await tx.lock([lockNamespace(t, id), readNamespace(t, parameters), ...further]);
   const space = factsOf((facts as Answer).rows, clock, namespace);
   if (space.id !== id) throw new StaleNamespaceError();
   return [space, ...answers];
@@ -57,7 +58,9 @@ export async function sweepSlice(tx: Transaction, place: BatchPlace, limit: numb
   const plan = new BatchPlan(new ExpiredSource(expired), space, space.nowMs);
   for (const [key] of expired) plan.expire(key);
   if (expired.length > 0) plan.takeRevision();
-  await writePlan(tx, t, space, plan, [forgetRequests]);
+  const writes = new BatchWrites();
+  writes.add(space, plan, expired.length > 0);
+  await writeAll(tx, t, writes, [forgetRequests]);
   clock.seeRevision(namespace, space);
   return expired.length;
 }
@@ -139,7 +142,7 @@ export async function compactSlice(tx: Transaction, place: BatchPlace, policy: R
   const graves = (old as Answer).rows as unknown as [string, number][];
   space.versionFloor = Math.max(space.versionFloor, ...graves.map(([, version]) => version));
   space.tombstones -= graves.length;
-  const forgetGraves = { name: "unbury", text: `DELETE FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [space.id, textArray(graves, ([key]) => key)] };
+  const forgetGraves = unbury(t, { ids: graves.map(() => space.id), keys: graves.map(([key]) => key) });
   const answers = await tx.commit([...statements, ...(graves.length > 0 ? [forgetGraves] : []), writeNamespace(t, space)]);
   return { removed: answers.slice(0, statements.length).reduce((sum, { count }) => sum + count, 0), more: window.length >= limit };
 }

@@ -1,9 +1,8 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { StaleNamespaceError } from "./commit-batch.ts";
 import { Pool } from "./pool.ts";
 import { DeadlineError, isAnswer, isTransient, translatePostgresError } from "./postgres-errors.ts";
-import { keepDurable, lockShare, transactionSettings } from "./server.ts";
+import { keepDurable, transactionSettings } from "./server.ts";
 import type { ServerSettings } from "./server-settings.ts";
 import type { Answer, Ask, Session, Statement } from "./session.ts";
 import { PipelineError, remaining } from "./session.ts";
@@ -49,21 +48,16 @@ export class Roads {
   }
 
   /** `work` may run several times, never after its commit was sent. */
-  writing<T>(work: (tx: Transaction) => Promise<T>): Promise<{ readonly result: T } | "stale namespace"> {
-    return this.withSession((session, deadlineMs) =>
-      this.#within(session, deadlineMs, async (tx) => {
-        try {
-          return { result: await work(tx) };
-        } catch (error) {
-          if (error instanceof StaleNamespaceError) return "stale namespace" as const;
-          throw error;
-        }
-      }),
-    );
+  writing<T>(work: (tx: Transaction) => Promise<T>, deadlineMs = this.deadlineFromNow()): Promise<T> {
+    return this.withSession((session) => this.#within(session, deadlineMs, work), deadlineMs);
   }
 
-  async withSession<T>(work: (session: Session, deadlineMs: number) => Promise<T>): Promise<T> {
-    const deadlineMs = performance.now() + this.#deadlineMs;
+  /** By `performance.now()`. */
+  deadlineFromNow(): number {
+    return performance.now() + this.#deadlineMs;
+  }
+
+  async withSession<T>(work: (session: Session, deadlineMs: number) => Promise<T>, deadlineMs = this.deadlineFromNow()): Promise<T> {
     let lostRaces = 0;
     let lostConnections = 0;
     for (;;) {
@@ -111,7 +105,7 @@ export class Roads {
   }
 
   async #within<T>(session: Session, deadlineMs: number, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const tx = new Transaction(session, deadlineMs, this.#deadlineMs * lockShare, this.#openings[session.facts.isDirect ? "direct" : "pooled"]);
+    const tx = new Transaction(session, deadlineMs, this.#openings[session.facts.isDirect ? "direct" : "pooled"]);
     try {
       return await work(tx);
     } finally {

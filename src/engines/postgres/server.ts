@@ -68,9 +68,18 @@ export const transactionSettings = ({ deadlineMs }: Pick<ServerSettings, "deadli
   ["idle_in_transaction_session_timeout", String(standstillMs(deadlineMs))],
 ];
 
-/** On a connection of its own these are said once. The planner is told to keep to the indexes, because a plan that was made when a table was small is kept. */
+/** The planner is told to keep to the indexes, row by row, because a plan that was made when a table was small is kept. */
+const planning = [
+  ["enable_seqscan", "off"],
+  ["enable_hashjoin", "off"],
+  ["enable_mergejoin", "off"],
+  ["jit", "off"],
+  ["plan_cache_mode", "force_generic_plan"],
+] as const;
+
+/** On a connection of its own these are said once. */
 async function settle(session: Session, settings: ServerSettings, deadlineMs: number): Promise<void> {
-  const wanted = [...transactionSettings(settings), ["enable_seqscan", "off"], ["jit", "off"], ["plan_cache_mode", "force_generic_plan"]] as const;
+  const wanted = [...transactionSettings(settings), ...planning, ["default_transaction_isolation", "'read committed'"]] as const;
   await session.send([{ text: `${wanted.map(([name, value]) => `SET ${name} = ${value}`).join("; ")}; ${keepDurable(false)}` }], deadlineMs);
 }
 

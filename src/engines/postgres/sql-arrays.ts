@@ -75,6 +75,9 @@ export const bigintArray = <T>(items: readonly T[], numberOf: NumberOf<T>): Buff
 export const intArray = <T>(items: readonly T[], numberOf: NumberOf<T>): Buffer => wholeNumbers("int", 4, items, numberOf);
 export const smallintArray = <T>(items: readonly T[], numberOf: NumberOf<T>): Buffer => wholeNumbers("smallint", 2, items, numberOf);
 
+const itself = (number: number): number => number;
+export const numbers = (type: "bigint" | "int" | "smallint", items: readonly number[]): Buffer => wholeNumbers(type, type === "bigint" ? 8 : type === "int" ? 4 : 2, items, itself);
+
 export function booleanArray<T>(items: readonly T[], isTrue: (item: T) => boolean): Buffer {
   room(headBytes + items.length * 5);
   let at = headBytes;

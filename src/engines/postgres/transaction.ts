@@ -1,6 +1,6 @@
-import { outcomeUnknown, sqlState } from "./postgres-errors.ts";
+import { isAnswer, outcomeUnknown, sqlState } from "./postgres-errors.ts";
 import type { Answer, Session, Statement } from "./session.ts";
-import { PipelineError, remaining } from "./session.ts";
+import { PipelineError } from "./session.ts";
 
 const divisionByZero = "22012";
 /** Said of a commit by servers that are several machines. */
@@ -19,15 +19,12 @@ export interface Opening {
 export class Transaction {
   readonly session: Session;
   readonly deadlineMs: number;
-  /** Enough for the server to give up waiting for a lock and to say so. */
-  readonly hasTime: boolean;
   readonly #opening: Opening;
   #state: "new" | "open" | "ended" = "new";
 
-  constructor(session: Session, deadlineMs: number, lockMs: number, opening: Opening) {
+  constructor(session: Session, deadlineMs: number, opening: Opening) {
     this.session = session;
     this.deadlineMs = deadlineMs;
-    this.hasTime = remaining(deadlineMs) > lockMs;
     this.#opening = opening;
   }
 
@@ -36,9 +33,9 @@ export class Transaction {
     return this.#state === "open" ? this.ask(statements) : this.#begin(this.#opening.read, statements);
   }
 
-  /** For writing; begins with a lock, taken before the statements see anything. */
-  lock(lock: string, statements: readonly Statement[]): Promise<Answer[]> {
-    return this.#begin(`${this.#opening.write}; ${lock}`, statements);
+  /** For writing; begins with locks, taken before the statements see anything. `patienceMs`: how long one of them is waited for, if not for most of a deadline. */
+  lock(statements: readonly Statement[], patienceMs?: number): Promise<Answer[]> {
+    return this.#begin(patienceMs === undefined ? this.#opening.write : `${this.#opening.write}; SET LOCAL lock_timeout = ${Math.ceil(patienceMs)}`, statements);
   }
 
   /** Inside of what has begun. */
@@ -52,30 +49,37 @@ export class Transaction {
     return answers;
   }
 
-  commit(statements: readonly Statement[]): Promise<Answer[]> {
-    return this.#end(statements);
+  async commit(statements: readonly Statement[]): Promise<Answer[]> {
+    return this.#end([...statements, { text: "COMMIT" }], (position, state) => position < statements.length || /^(23|25|40)/.test(state));
   }
 
-  /** All in one round trip: where the guard divides by zero, the server does nothing of what follows, and the answer is `false`. */
-  async commitIf(guard: string, statements: readonly Statement[]): Promise<boolean> {
+  /** All in one round trip: where the first statement divides by zero, the server does nothing of it and of what follows, and there is no answer. */
+  async commitIf(statements: readonly Statement[]): Promise<Answer[] | undefined> {
+    const { session } = this;
+    // A statement by itself is a transaction, where nothing has to be set for it.
+    const isAlone = statements.length === 1 && session.facts.isDirect;
     try {
-      await this.#end([{ text: `${this.#opening.write}; ${guard}` }, ...statements]);
-      return true;
+      if (isAlone) return await this.#end(statements, (_, __, cause) => isAnswer(cause));
+      const [, ...answers] = await this.#end(
+        [{ text: this.#opening.write }, ...statements, { text: "COMMIT" }],
+        (position, state) => position <= statements.length || /^(23|25|40)/.test(state),
+      );
+      return answers;
     } catch (error) {
-      if (error instanceof PipelineError && error.position === 0 && sqlState(error.cause) === divisionByZero) return false;
+      if (error instanceof PipelineError && error.position === (isAlone ? 0 : 1) && sqlState(error.cause) === divisionByZero) return undefined;
       throw error;
     }
   }
 
-  async #end(statements: readonly Statement[]): Promise<Answer[]> {
+  /** The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark. */
+  async #end(statements: readonly Statement[], isNo: (position: number, state: string, cause: unknown) => boolean): Promise<Answer[]> {
     this.#state = "ended";
     try {
-      return await this.session.send([...statements, { text: "COMMIT" }], this.deadlineMs);
+      return await this.session.send(statements, this.deadlineMs);
     } catch (error) {
       const { position, cause } = error as PipelineError;
       const state = sqlState(cause);
-      // The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark.
-      if (state !== undefined && state !== completionUnknown && (position < statements.length || /^(23|25|40)/.test(state))) throw error;
+      if (state !== undefined && state !== completionUnknown && isNo(position, state, cause)) throw error;
       throw outcomeUnknown(cause);
     }
   }

@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   realpathSync,
@@ -95,9 +96,8 @@ function requireFile(path: string): void {
 }
 
 /**
- * Files that this process has opened through SQLite. Closing any other descriptor of such a file would drop SQLite's locks on it
- * (POSIX locks belong to the process, not to the descriptor), and another process could then take the file for abandoned.
- * Never forgotten: one of the drivers lets go of a closed file only when its statements are collected as garbage.
+ * Files that this process has opened through SQLite, for systems that do not tell which descriptors a process has. Only those that do can tell a file
+ * from a later one that was given its number.
  */
 const openedHere = new Set<string>();
 
@@ -106,9 +106,57 @@ const identityText = ({ dev, ino }: FileIdentity): string => `${dev}:${ino}`;
 /** To be called before SQLite opens the file. */
 export const rememberOpened = (file: FileIdentity): void => void openedHere.add(identityText(file));
 
-/** Refuses another program's file before SQLite touches it; a file that is open here already has passed. */
+/**
+ * Refuses another program's file before SQLite touches it. A file that this process has open already is read by the descriptor it has: closing another
+ * one would drop SQLite's locks on the file (POSIX locks belong to the process, not to the descriptor), and another process could then take it for
+ * abandoned. The system is asked, not our memory: one of the drivers lets go of a closed file only when its statements are collected as garbage, and
+ * the number of a file that is gone may be another program's by now.
+ */
 export function requireOurFile(path: string, file: FileIdentity): void {
-  if (!openedHere.has(identityText(file))) requireOurHeader(path);
+  const descriptors = descriptorsHere(file);
+  if (descriptors === undefined ? openedHere.has(identityText(file)) : descriptors.length > 0) {
+    const header = readHeaderBy(descriptors ?? []);
+    if (header !== undefined) requireOurHeader(path, header);
+    return;
+  }
+  const descriptor = openSync(path, "r");
+  try {
+    requireOurHeader(path, readHeader(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** This process's descriptors of a file; undefined where the system does not tell. */
+function descriptorsHere(file: FileIdentity): readonly number[] | undefined {
+  // No such locks there, and no such list.
+  if (process.platform === "win32") return [];
+  let names: readonly string[];
+  try {
+    names = readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd");
+  } catch {
+    return undefined;
+  }
+  return names.map(Number).filter((descriptor) => {
+    try {
+      return isSameFile(fstatSync(descriptor), file);
+    } catch {
+      // Closed meanwhile, like the one that read the list.
+      return false;
+    }
+  });
+}
+
+/** By the first that may be read; without one SQLite is left to look for itself. */
+function readHeaderBy(descriptors: readonly number[]): Buffer | undefined {
+  for (const descriptor of descriptors) {
+    try {
+      return readHeader(descriptor);
+    } catch {
+      // Opened for writing only.
+    }
+  }
+  return undefined;
 }
 
 /**
@@ -186,20 +234,19 @@ function mountedType(folder: string): string {
 const headerBytes = 100;
 const applicationIdOffset = 68;
 
+/** At the file's beginning, wherever the descriptor stands; shorter where the file is. */
+function readHeader(descriptor: number): Buffer {
+  const header = Buffer.alloc(headerBytes);
+  return header.subarray(0, readSync(descriptor, header, 0, headerBytes, 0));
+}
+
 /**
  * Looks at the header before SQLite does: opening another program's database could already change it (recovery, checkpoint).
  * A Holdfast store carries its application id from its first written page on; an empty file is a store about to be made.
  */
-function requireOurHeader(path: string): void {
-  const header = Buffer.alloc(headerBytes);
-  const descriptor = openSync(path, "r");
-  try {
-    if (fstatSync(descriptor).size === 0) return;
-    readSync(descriptor, header, 0, headerBytes, 0);
-  } finally {
-    closeSync(descriptor);
-  }
-  if (header.toString("latin1", 0, 16) === "SQLite format 3\0") {
+function requireOurHeader(path: string, header: Buffer): void {
+  if (header.length === 0) return;
+  if (header.length === headerBytes && header.toString("latin1", 0, 16) === "SQLite format 3\0") {
     if (header.readUInt32BE(applicationIdOffset) === applicationId) return;
     throw foreignError();
   }

@@ -51,6 +51,8 @@ export interface CliHost {
   verify(flags: Readonly<Record<string, FlagValue>>, options: VerifyRequest): Promise<VerifyAnswer>;
   /** Works out what installing or uninstalling would change in a client's files. */
   planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan>;
+  /** Serves HTTP until the returned value is disposed of. */
+  serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer>;
   /** Who acts when nobody says. */
   defaultAgent(): string;
   childEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv;
@@ -84,6 +86,14 @@ export interface ClientPlan {
   apply(): Promise<{ readonly backups: readonly string[] }>;
 }
 
+/** A server that listens. */
+export interface ServeAnswer extends AsyncDisposable {
+  readonly url: string;
+  readonly mcpUrl: string;
+  /** Whoever sits at this machine needs no token. */
+  readonly trustsOperator: boolean;
+}
+
 export interface VerifyAnswer {
   readonly passed: boolean;
   /** For scripts: plain JSON. */
@@ -98,6 +108,8 @@ export interface DocumentedFlag extends FlagSpec {
   readonly choices?: readonly string[];
   /** Accepted, but not shown. */
   readonly hidden?: boolean;
+  /** Shown with this command alone. */
+  readonly of?: string;
 }
 
 export interface Invocation {

@@ -11,6 +11,8 @@ import { leaseExecCommand } from "./lease-exec.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { restoreCommand } from "./restore-command.ts";
+import { serveCommand } from "./serve-command.ts";
+import { tokenCommands } from "./token-command.ts";
 import { toolCommand } from "./tool-command.ts";
 import { verifyCommand } from "./verify-command.ts";
 import { watchCommand } from "./watch-command.ts";
@@ -33,11 +35,13 @@ const plainCommands: readonly Command[] = [
   backupCommand,
   restoreCommand,
   migrateCommand,
+  ...tokenCommands,
   installCommand,
   uninstallCommand,
   hookCommand,
   completionCommand,
   mcpCommand,
+  serveCommand,
 ];
 
 /** Every command, in the order help and documentation list them. */

@@ -2,7 +2,7 @@ import { invalidInput } from "../../kernel/errors.ts";
 import { profiles } from "../../tools/profiles.ts";
 import type { Command, DocumentedFlag } from "./command.ts";
 import { exitCodes } from "./command.ts";
-import { commonFlags } from "./help.ts";
+import { commonFlags, flagsOf } from "./help.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -16,7 +16,7 @@ export const completionCommand: Command = {
   async run({ host, words }) {
     const [shell] = words;
     // Loaded here, because the table of commands holds this command too.
-    const { commands } = await import("./commands.ts");
+    const commands = (await import("./commands.ts")).commands.map((command) => ({ ...command, flags: flagsOf(command, host.flags) }));
     const everywhere = [...commonFlags, ...host.flags]
       .filter(({ hidden }) => hidden !== true)
       // Which profiles there are, the settings do not know.

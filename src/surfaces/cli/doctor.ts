@@ -9,7 +9,7 @@ import { profiles, selectTools } from "../../tools/profiles.ts";
 import { tokenCost } from "../../tools/token-cost.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
-import { findStuckWork } from "./stuck-work.ts";
+import { stuckFindings } from "./stuck-work.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { green, red, safeText, styleFor, wrap, yellow } from "./terminal-text.ts";
 
@@ -68,7 +68,7 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
     { check: "store", status: "ok", says: `${shownUrl(config.store)} (from ${config.origins.store}), namespace ${config.namespace} at revision ${revision}` },
     ...engineFindings(health),
     ...(await fileFindings(config.store)),
-    ...(await findStuckWork(base)),
+    ...(await stuckFindings(base)),
     ...(deep ? [await readEverything(runtime, host)] : []),
   ];
 }

@@ -1,9 +1,10 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { isReservedNamespace } from "../../store/namespace-store.ts";
 import type { Engine } from "../../store/store.ts";
 import type { Side } from "../../transfer/stores/compare-namespaces.ts";
 import type { CliHost, CliRuntime, Command, Invocation, Output } from "./command.ts";
 import { exitCodes } from "./command.ts";
-import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, storeFlags } from "./store-flags.ts";
+import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, shownNamespace, storeFlags } from "./store-flags.ts";
 import { safeText } from "./terminal-text.ts";
 
 const format =
@@ -69,13 +70,14 @@ async function runExport({ host, flags, json }: Invocation, file: string, flavou
     if (flavour.readsBack === true) await readBack(file);
     if (file === "-") return exitCodes.ok;
     const namespaces = sides.map(({ namespace }) => namespace);
-    host.stdout.write(
-      json
-        ? `${JSON.stringify({ file, namespaces, records })}\n`
-        : `${flavour.done} ${namespaces.length} namespace${namespaces.length === 1 ? "" : "s"}, ${records} records, to ${safeText(file)}.\n`,
-    );
+    host.stdout.write(json ? `${JSON.stringify({ file, namespaces, records })}\n` : `${flavour.done} ${countOf(namespaces)}, ${records} records, to ${safeText(file)}.\n`);
     return exitCodes.ok;
   });
+}
+
+function countOf(namespaces: readonly string[]): string {
+  const named = namespaces.filter((name) => !isReservedNamespace(name)).length;
+  return `${named} namespace${named === 1 ? "" : "s"}${named === namespaces.length ? "" : " and the access tokens"}`;
 }
 
 /** Namespaces as of one revision each, in a store that stands still. */
@@ -94,7 +96,7 @@ async function takeSnapshots(host: CliHost, { base, config }: CliRuntime, scratc
     if (seal?.state === "moved" || seal?.state === "filling") {
       const why = seal.state === "moved" ? `was moved to ${seal.to}` : "is still being filled";
       if (named !== undefined) throw new HoldfastError(seal.state === "moved" ? "moved" : "unavailable", `The namespace ${JSON.stringify(namespace)} ${why}; no file was written.`);
-      host.stderr.write(`holdfast: left out: ${safeText(namespace)} ${safeText(why)}\n`);
+      host.stderr.write(`holdfast: left out: ${shownNamespace(namespace)} ${safeText(why)}\n`);
       continue;
     }
     const destination = { engine: scratch, namespace };

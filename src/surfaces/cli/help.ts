@@ -14,18 +14,25 @@ export const usageOf = (command: Command): string => ["holdfast", ...command.pat
 
 export const flagUsage = ({ name, takes }: DocumentedFlag): string => `--${name}${takes === undefined ? "" : ` ${takes}`}`;
 
-export function commandHelp(command: Command, { stdout }: Pick<CliHost, "stdout">): string {
+/** Its own, and the settings that it alone uses. */
+export const flagsOf = (command: Command, everywhere: readonly DocumentedFlag[]): readonly DocumentedFlag[] => [
+  ...command.flags,
+  ...everywhere.filter(({ of }) => of !== undefined && of === command.path.join(" ")).map((flag) => ({ ...flag, hidden: false })),
+];
+
+export function commandHelp(command: Command, { stdout, flags: everywhere }: Pick<CliHost, "stdout" | "flags">): string {
   const width = widthOf(stdout);
+  const flags = flagsOf(command, everywhere);
   return [
     `${wrap(command.summary, width)}\n`,
-    `Usage: ${usageOf(command)}${command.flags.length > 0 ? " [flags]" : ""}\n`,
+    `Usage: ${usageOf(command)}${flags.length > 0 ? " [flags]" : ""}\n`,
     command.details === undefined ? "" : `${wrap(command.details, width)}\n`,
     section(
       "Arguments",
       (command.operandMeanings ?? []).map(({ name, meaning }) => [name, meaning]),
       width,
     ),
-    section("Flags", flagRows(command.flags), width),
+    section("Flags", flagRows(flags), width),
     command.examples.length === 0 ? "" : `Examples:\n${command.examples.map((example) => `  ${example}\n`).join("")}`,
     "Flags of every command: holdfast --help\n",
   ]

@@ -17,7 +17,7 @@ export const importCommand: Command = {
   details:
     "Reads a database file or a folder, shows what it would do, and asks. The original is only read. Nothing that is here is replaced: what has the same name and another content stays as it is and is listed. " +
     "Importing again changes nothing. Exit code 1 when something could not be read or was kept back. " +
-    "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. " +
+    "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. Its access tokens come too where this store never had any, and the plan says so. " +
     "Do that when the store it came from is no longer used; holdfast restore is for the others.",
   operands: "[path]",
   operandMeanings: [

@@ -1,10 +1,11 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { requireNamespace } from "../../store/namespace-store.ts";
+import { isReservedNamespace, requireNamespace } from "../../store/namespace-store.ts";
+import type { Engine } from "../../store/store.ts";
 import type { Loaded, LoadOptions, Until } from "../../transfer/files/load-export.ts";
 import type { Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { confirmed } from "./confirmed.ts";
-import { clearLine, interruptible, namedNamespaces, rateLine, storeFlags } from "./store-flags.ts";
+import { clearLine, interruptible, namedNamespaces, rateLine, shownNamespace, storeFlags } from "./store-flags.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { safeText, styleFor, table } from "./terminal-text.ts";
 
@@ -24,15 +25,17 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   const dryRun = flags["dry-run"] === true;
   const undoes = flags.undo === true;
   const { loadExport, planLoad, undoLoad } = await import("../../transfer/files/load-export.ts");
-  const into = await chooseNamespaces(flags, path);
-  if (until !== undefined && "revision" in until && into.size > 1) throw invalidInput("--at", "a revision is one namespace's; name it with --namespace, or give a time");
+  const wanted = await chooseNamespaces(flags, path, until !== undefined);
+  if (until !== undefined && "revision" in until && wanted.size > 1) throw invalidInput("--at", "a revision is one namespace's; name it with --namespace, or give a time");
   await using runtime = await host.open(storeFlags(flags));
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", `${verb} changes the store, and this command was started read-only.`);
   const { engine } = runtime.base.server;
+  const into = await withoutTokensWhereSomeAre(engine, wanted);
+  if (into.size < wanted.size) host.stderr.write("holdfast: left out: the file's access tokens, because this store has had tokens of its own\n");
   if (undoes) {
     const undone = await undoLoad({ engine, clock: runtime.base.clock, path, into });
     host.stdout.write(
-      json ? `${JSON.stringify({ undone })}\n` : undone.length === 0 ? "There is nothing to undo.\n" : undone.map((name) => `${safeText(name)}: empty again\n`).join(""),
+      json ? `${JSON.stringify({ undone })}\n` : undone.length === 0 ? "There is nothing to undo.\n" : undone.map((name) => `${shownNamespace(name)}: empty again\n`).join(""),
     );
     return exitCodes.ok;
   }
@@ -66,24 +69,38 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
 const toJson = ({ namespace, into, records, through, revision }: Loaded) => ({ namespace, into, records, history_through: through, revision });
 
 const sentence = (done: string, { into, records, through, revision }: Loaded): string =>
-  `${done} ${safeText(JSON.stringify(into))}: ${records} records up to revision ${through}, compared with the file.${revision === through ? "" : ` It goes on above revision ${revision}, so that no version or token is given twice.`}\n`;
+  `${done} ${isReservedNamespace(into) ? "the access tokens" : safeText(JSON.stringify(into))}: ${records} records up to revision ${through}, compared with the file.${revision === through ? "" : ` It goes on above revision ${revision}, so that no version or token is given twice.`}\n`;
 
 const renderPlan = (planned: readonly { readonly namespace: string; readonly into: string; readonly revision: number }[], style: TextStyle): string =>
   table(
     ["namespace", "into", "history up to revision"],
-    planned.map(({ namespace, into, revision }) => [safeText(namespace), safeText(into), String(revision)]),
+    planned.map(({ namespace, into, revision }) => [shownNamespace(namespace), shownNamespace(into), String(revision)]),
     style,
   );
 
-async function chooseNamespaces(flags: Invocation["flags"], path: string): Promise<ReadonlyMap<string, string>> {
+/** Whoever revoked a token here must not get it back with somebody's file. */
+async function withoutTokensWhereSomeAre(engine: Engine, into: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
+  const { factsOf } = await import("../../transfer/stores/change-seal.ts");
+  const kept = new Map(into);
+  for (const name of into.keys()) {
+    if (!isReservedNamespace(name)) continue;
+    const { revision, seal } = await factsOf({ engine, namespace: name });
+    if (revision > 0 && seal === undefined) kept.delete(name);
+  }
+  return kept;
+}
+
+/** `ofThen`: as of an earlier moment, to which access must not go back. */
+async function chooseNamespaces(flags: Invocation["flags"], path: string, ofThen: boolean): Promise<ReadonlyMap<string, string>> {
   const { readHeader } = await import("../../transfer/files/read-export.ts");
   const { namespaces } = await readHeader(path);
   const named = namedNamespaces(flags);
-  const missing = named?.find((name) => !namespaces.includes(name));
+  const there = namespaces.filter((name) => !isReservedNamespace(name));
+  const missing = named?.find((name) => !there.includes(name));
   if (missing !== undefined)
-    throw new HoldfastError("not_found", `--namespace: the file has no namespace ${JSON.stringify(missing)}.`, { hint: `It has ${namespaces.slice(0, 20).join(", ")}.` });
-  const chosen = named ?? namespaces;
+    throw new HoldfastError("not_found", `--namespace: the file has no namespace ${JSON.stringify(missing)}.`, { hint: `It has ${there.slice(0, 20).join(", ")}.` });
   const other = flags["to-namespace"];
+  const chosen = named ?? (ofThen || other !== undefined ? there : namespaces);
   if (other === undefined) return new Map(chosen.map((name) => [name, name]));
   if (chosen.length !== 1) throw invalidInput("--to-namespace", "names one namespace; choose it with --namespace");
   requireNamespace(other as string);

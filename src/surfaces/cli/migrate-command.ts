@@ -5,7 +5,7 @@ import type { Engine, NamespaceFacts } from "../../store/store.ts";
 import type { Moved } from "../../transfer/stores/move-namespace.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
-import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, requireOtherStore, storeFlags } from "./store-flags.ts";
+import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, requireOtherStore, shownNamespace, storeFlags } from "./store-flags.ts";
 import { safeText, styleFor, table } from "./terminal-text.ts";
 
 export const migrateCommand: Command = {
@@ -148,8 +148,8 @@ function render(
 ): string {
   if (done.length === 0) return "There is nothing to migrate: the source has no namespace.\n";
   const rows = done.map(({ namespace, moved }) => {
-    if (moved === "already moved") return [namespace, "", "", "moved by an earlier run"];
-    return moved.ok ? [namespace, String(moved.facts.revision), String(moved.records), "equal"] : [namespace, "", "", "DIFFERENT"];
+    if (moved === "already moved") return [shownNamespace(namespace), "", "", "moved by an earlier run"];
+    return moved.ok ? [shownNamespace(namespace), String(moved.facts.revision), String(moved.records), "equal"] : [shownNamespace(namespace), "", "", "DIFFERENT"];
   });
   const failed = done.flatMap(({ namespace, moved }) => (moved !== "already moved" && !moved.ok ? [{ namespace, difference: moved.difference }] : []))[0];
   const last =
@@ -188,7 +188,7 @@ async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: 
   }
   if (json) host.stdout.write(`${JSON.stringify({ ...report, dry_run: true, namespaces: plan })}\n`);
   else {
-    const rows = plan.map(({ namespace, revision, entries, says }) => [namespace, String(revision), entries === null ? "" : String(entries), safeText(says)]);
+    const rows = plan.map(({ namespace, revision, entries, says }) => [shownNamespace(namespace), String(revision), entries === null ? "" : String(entries), safeText(says)]);
     host.stdout.write(
       `${table(["namespace", "revision", "entries", "state"], rows, styleFor(host.stdout, from.config.colourAllowed, 0))}\nNothing was changed: this was a dry run.\n`,
     );
@@ -204,6 +204,6 @@ async function undo(host: CliHost, ends: Ends, namespaces: readonly string[], re
     done.push({ namespace, outcome: await undoMove({ source, destination, by: jobName(namespace, ends.fromUrl), destinationName: report.to, clock: ends.from.base.clock }) });
   }
   if (json) host.stdout.write(`${JSON.stringify({ ...report, undone: done })}\n`);
-  else host.stdout.write(done.map(({ namespace, outcome }) => `${safeText(namespace)}: ${outcome}\n`).join("") || "There is nothing to undo.\n");
+  else host.stdout.write(done.map(({ namespace, outcome }) => `${shownNamespace(namespace)}: ${outcome}\n`).join("") || "There is nothing to undo.\n");
   return exitCodes.ok;
 }

@@ -14,7 +14,8 @@ export const restoreCommand: Command = {
   summary: "Bring back a backup, or an earlier state of a namespace, without ever giving a version or token twice",
   details:
     "A file goes into namespaces that are empty here. Agents may have worked on after it was written, so revisions, versions and tokens go on far above any they can have been given; history up to the backup is there. " +
-    "With --at it ends at that revision or moment. With --in-place a namespace in use is changed back to what it was, from its own history (--at alone) or from a file, as new commits on top: nothing is lost, and what others write meanwhile may stay. " +
+    "Access tokens come back where this store never had any, as they were then: revoke again what was revoked since. " +
+    "With --at it ends at that revision or moment, and without tokens. With --in-place a namespace in use is changed back to what it was, from its own history (--at alone) or from a file, as new commits on top: nothing is lost, and what others write meanwhile may stay. " +
     "Not brought back in place: leases (who holds what stays as it is), what would have expired since, and request keys (a request that was answered stays answered).",
   operands: "[file]",
   operandMeanings: [{ name: "file", meaning: "What holdfast backup or export wrote. May be left out with --in-place --at." }],

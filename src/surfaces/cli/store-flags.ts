@@ -1,15 +1,17 @@
 import { realpathSync } from "node:fs";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { isReservedNamespace } from "../../store/namespace-store.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { Engine } from "../../store/store.ts";
 import type { CliHost, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
+import { safeText } from "./terminal-text.ts";
 
 /** What the commands that work on whole stores have in common. */
 
 /** For a command's details: --namespace is every command's flag, and here it chooses. */
 export const namespacesMeaning = (verb: string): string =>
-  `All namespaces are ${verb}, or those that --namespace names (several with commas between them; HOLDFAST_NAMESPACE does not count here).`;
+  `All namespaces are ${verb}, or those that --namespace names (several with commas between them; HOLDFAST_NAMESPACE does not count here). Access tokens (holdfast token) go with all of them, not with named ones.`;
 
 /** No namespace has a comma in its name. */
 export function namedNamespaces({ namespace }: Invocation["flags"]): readonly string[] | undefined {
@@ -21,14 +23,18 @@ export function namedNamespaces({ namespace }: Invocation["flags"]): readonly st
 export const storeFlags = ({ namespace: _, ...flags }: Invocation["flags"], store?: string): Invocation["flags"] => (store === undefined ? flags : { ...flags, store });
 
 export async function chosenNamespaces(engine: Engine, named: readonly string[] | undefined): Promise<readonly string[]> {
-  const there = await engine.namespaces();
+  const all = await engine.namespaces();
+  const there = all.filter((name) => !isReservedNamespace(name));
   const missing = named?.find((name) => !there.includes(name));
   if (missing !== undefined)
     throw new HoldfastError("not_found", `--namespace: the store has no namespace ${JSON.stringify(missing)}.`, {
       hint: there.length === 0 ? "The store is empty." : `It has ${there.slice(0, 20).join(", ")}${there.length > 20 ? " …" : ""}.`,
     });
-  return named ?? there;
+  return named ?? all;
 }
+
+/** Those that Holdfast keeps for itself have no name that means anything to people; there is one. */
+export const shownNamespace = (namespace: string): string => (isReservedNamespace(namespace) ? "(access tokens)" : safeText(namespace));
 
 /** What a store is called by its file; other stores are told apart when they are open. */
 export function requireOtherStore(from: string, to: string): void {

@@ -12,6 +12,8 @@ export interface ApiRequest {
   /** The parts of the path that stand for something, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** The header `Last-Event-ID`: where a stream of events is to go on; `?after=` goes before it. */
+  readonly lastEventId?: string;
   /** The body; `invalid_input` when it is not JSON. */
   json(): Promise<unknown>;
   /** The client is gone, or the server stops. */

@@ -28,19 +28,33 @@ export interface ActivityItem {
   readonly operation: string;
   /** The key, resource, run or note it was done to. */
   readonly subject: string;
+  /** What people call it, where the subject is an id: a run's name, the beginning of a journal entry, a research question. */
+  readonly title?: string;
   readonly writer: string;
   readonly agent?: string;
+  /** Of kind "checkpoint": where it was written. */
+  readonly written?: "journal" | "research";
+  /** A renewal: a sign of life and not news. Only in events, and in the activity list when asked for. */
+  readonly heartbeat?: boolean;
+  /** How many equal changes in a row it stands for; absent = 1. */
+  readonly times?: number;
 }
 
-/** GET /api/ns/:namespace/activity?before=REVISION&limit=N&kind=KIND */
+/** GET /api/ns/:namespace/activity?before=REVISION&limit=N&kind=KIND&subject=BEGINNING&who=NAME (`who`: exactly this writer or agent; heartbeats=true also lists renewals) */
 export interface ActivityPage {
   readonly items: readonly ActivityItem[];
   /** Give it back as `before`; absent at the end of what is kept. */
   readonly next?: number;
 }
 
-/** GET /api/ns/:namespace/events?after=REVISION, server-sent: `hello`, `change` (an ActivityItem) and `compacted` (read everything again). */
+/**
+ * GET /api/ns/:namespace/events?after=REVISION, server-sent: `hello`, `change` (an ActivityItem) and `compacted` (read everything again: what came before is no
+ * longer kept, or was too much to tell one by one; the stream goes on from there). `after`: a revision, or the id of the last event received.
+ */
 export interface Hello {
+  readonly revision: number;
+}
+export interface Compacted {
   readonly revision: number;
 }
 
@@ -66,6 +80,7 @@ export interface Overview {
   /** Ended runs, newest first. */
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
   /** Who held what in the last sixty minutes; an open end is held now. */
+  readonly leaseOccupancyComplete?: boolean;
   readonly leaseOccupancy: readonly { readonly resource: string; readonly spans: readonly { readonly holder: string; readonly fromMs: number; readonly untilMs?: number }[] }[];
   /** Who was active lately, newest first. */
   readonly agents: readonly { readonly agent: string; readonly writer: string; readonly lastAtMs: number; readonly lastDid: string; readonly holds: number }[];
@@ -74,6 +89,7 @@ export interface Overview {
   readonly health: HealthView;
 }
 
+/** GET /api/ns/:namespace/health */
 export interface HealthView {
   readonly status: "ok" | "error";
   readonly engine: string;
@@ -97,7 +113,14 @@ export interface KeyRow {
   readonly preview: string;
 }
 
-/** GET /api/ns/:namespace/key?key= */
+/** GET /api/ns/:namespace/folders?prefix=: the next part, up to and with its `/`, of the keys that begin with `prefix`, each once, in key order. */
+export interface FoldersView {
+  readonly folders: readonly string[];
+  /** There are more than were looked for. */
+  readonly more: boolean;
+}
+
+/** GET /api/ns/:namespace/key?key=&before=REVISION&limit= (older versions: `before` the last revision shown) */
 export interface KeyView {
   readonly key: string;
   readonly found: boolean;
@@ -119,6 +142,8 @@ export interface VersionView {
   readonly agent?: string;
   /** Absent when it was deleted or expired, or when the value is no longer kept. */
   readonly value?: unknown;
+  /** The values of these versions together were too large to send along; state_get with `version` reads this one. */
+  readonly omitted?: boolean;
 }
 
 /** GET /api/ns/:namespace/runs?status=&tag=NAME=VALUE&cursor=&limit= */
@@ -136,11 +161,15 @@ export interface RunRow {
   readonly attempts: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  /** When the first worker took it; absent when none has, or it was before this was noted. */
+  readonly startedAtMs?: number;
+  readonly priority?: number;
   readonly claimExpiresAtMs?: number;
+  /** Of the present or last holder: give it back with `runs/return` and `runs/cancel`. */
   readonly token?: number;
 }
 
-/** GET /api/ns/:namespace/run?id= */
+/** GET /api/ns/:namespace/run?id=&stepsBefore=STEP */
 export interface RunDetail {
   readonly run: RunRow;
   readonly input?: unknown;
@@ -157,14 +186,33 @@ export interface RunDetail {
     readonly writer: string;
     readonly agent?: string;
     readonly token?: number;
+    /** Renewals in a row, told as one. */
+    readonly times?: number;
   }[];
+  /** False: there was more than was looked at, or it is no longer kept; the newest are here. */
+  readonly timelineComplete?: boolean;
 }
 
-/** GET /api/ns/:namespace/leases */
+/**
+ * What a person does to another's hold: the token is the one that was shown, so that whoever took over since is left alone (409 `lease_lost`).
+ * POST /api/ns/:namespace/leases/release {resource, token}; POST …/runs/return {runId, token}; POST …/runs/cancel {runId, token?, reason?} (no token: nobody held it).
+ */
+export interface SteppedIn {
+  readonly revision: number;
+}
+
+/** POST /api/ns/:namespace/notes/change {name, version, content?, keywords?, source?, status?, trust?}: what is left out stays; 409 `conflict` when it has another version by now. */
+export interface NoteChanged {
+  readonly name: string;
+  readonly version: number;
+}
+
+/** GET /api/ns/:namespace/leases?cursor=&limit= */
 export interface LeasesView {
   readonly nowMs: number;
   readonly leases: readonly LeaseRow[];
   readonly more: boolean;
+  readonly next?: string;
 }
 export interface LeaseRow {
   readonly resource: string;
@@ -173,11 +221,13 @@ export interface LeaseRow {
   readonly heldSinceMs: number;
   readonly expiresAtMs: number;
   readonly waiting: number;
+  /** Who waits, first come first. */
+  readonly waiters?: readonly string[];
   /** The run whose claim this is. */
   readonly runId?: string;
 }
 
-/** GET /api/ns/:namespace/journal?workspace=&before=&limit= */
+/** GET /api/ns/:namespace/journal?workspace=&before=&limit=; with id=ID that one entry alone */
 export interface JournalPage {
   readonly entries: readonly JournalRow[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
@@ -188,6 +238,10 @@ export interface JournalRow {
   readonly atMs: number;
   readonly workspace: string;
   readonly text: string;
+  /** What the writer said beside it of the work at hand. */
+  readonly context?: string;
+  /** Written for every workspace. */
+  readonly global?: boolean;
   readonly highlights: readonly string[];
   readonly branch?: string;
   readonly files: readonly string[];
@@ -209,9 +263,22 @@ export interface NoteRow {
   readonly skill?: string;
   readonly source?: string;
   readonly content: string;
+  /** What `save_knowledge` takes as `id`: the name without its skill. */
+  readonly id: string;
+  readonly keywords: readonly string[];
+  readonly supersedes?: string;
+  readonly supersededBy?: string;
   readonly version: number;
   readonly updatedAtMs: number;
   readonly updatedBy: string;
+}
+
+/** GET /api/ns/:namespace/note?name=; `not_found` when there is none. */
+export interface NoteView {
+  readonly note: NoteRow;
+  /** Newest first, as far as history reaches; a value is the note as it is stored. */
+  readonly versions: readonly VersionView[];
+  readonly more: boolean;
 }
 
 /** GET /api/ns/:namespace/research?cursor=&limit= */
@@ -222,7 +289,13 @@ export interface ResearchPage {
 
 /** GET /api/ns/:namespace/search?q= */
 export interface SearchView {
-  readonly hits: readonly { readonly kind: "key" | "run" | "lease" | "journal" | "note" | "research"; readonly id: string; readonly title: string; readonly excerpt: string; readonly atMs: number }[];
+  readonly hits: readonly {
+    readonly kind: "key" | "run" | "lease" | "journal" | "note" | "research";
+    readonly id: string;
+    readonly title: string;
+    readonly excerpt: string;
+    readonly atMs: number;
+  }[];
 }
 
 /** GET /api/tools */

@@ -20,6 +20,9 @@ export const statelessVersion = "2026-07-28";
 /** What a 2026-07-28 client may keep: these answers stay the same while the process lives. */
 export const staticCacheHint = { ttlMs: 300_000, cacheScope: "private" } as const;
 
+/** Of what is read: it may be another thing the next moment. The SDK's own choice where none is made. */
+export const movingCacheHint = { ttlMs: 0, cacheScope: "private" } as const;
+
 export const greet = (version: string, instructions: string, tools: readonly Tool[]): Greeting => ({
   serverInfo: { name: "holdfast", title: "Holdfast", version },
   capabilities: {

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { nestedDeeperThan } from "../../kernel/json-depth.ts";
 import type { Message, RequestId } from "./json-rpc.ts";
 import { isPlainObject, isRequestId, rpcErrors } from "./json-rpc.ts";
 
@@ -24,9 +25,9 @@ export function readMessage(line: Buffer): ReadResult {
   try {
     value = JSON.parse(line.toString("utf8"));
   } catch {
-    return refuse(null, rpcErrors.parse, "The message is not JSON; each line must be one JSON-RPC message.");
+    return refuse(null, rpcErrors.parse, "The message is not JSON; send one JSON-RPC message at a time.");
   }
-  if (Array.isArray(value)) return refuse(null, rpcErrors.invalidRequest, "Batches are not part of this revision of the protocol; send one message per line.");
+  if (Array.isArray(value)) return refuse(null, rpcErrors.invalidRequest, "Batches are not part of this revision of the protocol; send one message at a time.");
   if (!isPlainObject(value)) return refuse(null, rpcErrors.invalidRequest, "A message must be a JSON object.");
   const id = isRequestId(value.id) ? value.id : null;
   if (line.length > messageLimits.bytesMax)
@@ -79,38 +80,4 @@ function shapeProblem(value: Record<string, unknown>): string | undefined {
   if (!isPlainObject(meta)) return "params._meta: must be an object";
   const token = meta.progressToken;
   return token === undefined || isRequestId(token) ? undefined : "params._meta.progressToken: must be a string or a whole number";
-}
-
-const quote = 0x22;
-const backslash = 0x5c;
-
-/** Counts brackets outside strings. The text has been parsed, so it is known to be well-formed. */
-function nestedDeeperThan(json: Buffer, depthMax: number): boolean {
-  if (json.length <= depthMax * 2) return false;
-  let depth = 0;
-  for (let i = 0; i < json.length; i += 1) {
-    switch (json[i]) {
-      case quote:
-        // To the closing quote, in hops: strings are most of a large message.
-        for (i = json.indexOf(quote, i + 1); isEscaped(json, i); i = json.indexOf(quote, i + 1));
-        break;
-      case 0x5b:
-      case 0x7b:
-        depth += 1;
-        if (depth > depthMax) return true;
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth -= 1;
-        break;
-      default:
-    }
-  }
-  return false;
-}
-
-function isEscaped(json: Buffer, at: number): boolean {
-  let backslashes = 0;
-  while (json[at - 1 - backslashes] === backslash) backslashes += 1;
-  return backslashes % 2 === 1;
 }

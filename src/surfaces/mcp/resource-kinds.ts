@@ -2,7 +2,7 @@ import { sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { prefixRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Range } from "../../store/store.ts";
-import type { ToolBase } from "../../tools/run-tool.ts";
+import type { ToolBase, ToolCall } from "../../tools/run-tool.ts";
 import type { RecordIds, StoredRecords } from "../../tools/stored-records.ts";
 import { journalRecords, noteRecords, researchRecords } from "../../tools/stored-records.ts";
 import type { ResourceKind } from "./resource-uris.ts";
@@ -24,7 +24,7 @@ export interface StoredKind {
   readonly title: string;
   readonly description: string;
   /** JSON; undefined when there is none of this id. */
-  read(reader: ResourceReader, id: string, signal?: AbortSignal): Promise<string | undefined>;
+  read(reader: ResourceReader, id: string, call: ToolCall): Promise<string | undefined>;
   /** Left out: not listed, only found by who knows an id. */
   list?(base: ToolBase, page: { readonly limit: number; readonly after?: string }): Promise<RecordIds>;
   /** Ids that begin with a text, for completions. */
@@ -97,8 +97,8 @@ function answered(tool: string, argument: string): Pick<StoredKind, "tool" | "ar
   return {
     tool,
     argument,
-    async read({ calls }, id, signal) {
-      const { structured, json, isError } = await calls.call(tool, { [argument]: id }, undefined, { signal });
+    async read({ calls }, id, call) {
+      const { structured, json, isError } = await calls.call(tool, { [argument]: id }, undefined, call);
       if (!isError) return structured.found === false ? undefined : json;
       const { code, message } = structured.error as { code: ConstructorParameters<typeof HoldfastError>[0]; message: string };
       // An id that cannot exist does not exist.

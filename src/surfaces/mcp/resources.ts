@@ -1,5 +1,5 @@
 import { badCursor, fromCursor, toCursor } from "../../tools/cursor.ts";
-import type { ToolBase } from "../../tools/run-tool.ts";
+import type { ToolBase, ToolCall } from "../../tools/run-tool.ts";
 import { guides } from "./guides.ts";
 import type { StoredKind } from "./resource-kinds.ts";
 import { storedKinds } from "./resource-kinds.ts";
@@ -47,7 +47,7 @@ export class Resources {
   }
 
   /** Undefined when there is no such resource. */
-  async read(uri: string, signal?: AbortSignal): Promise<{ readonly mimeType: string; readonly text: string } | undefined> {
+  async read(uri: string, call: ToolCall = {}): Promise<{ readonly mimeType: string; readonly text: string } | undefined> {
     const target = this.target(uri);
     if (target === undefined) return undefined;
     if (target.kind === "guide") {
@@ -55,7 +55,7 @@ export class Resources {
       return guide && { mimeType: markdown, text: guide.text };
     }
     const kind = this.#kinds.find((candidate) => candidate.kind === target.kind) as StoredKind;
-    const text = await kind.read({ base: this.#base, calls: this.#calls }, target.id, signal);
+    const text = await kind.read({ base: this.#base, calls: this.#calls }, target.id, call);
     return text === undefined ? undefined : { mimeType: json, text };
   }
 

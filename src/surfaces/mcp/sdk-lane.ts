@@ -3,8 +3,9 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Message, Request, RequestId } from "./json-rpc.ts";
-import { errorLine, isNotification, isPlainObject, isRequest, rpcErrors } from "./json-rpc.ts";
+import { errorLine, isNotification, isRequest, rpcErrors } from "./json-rpc.ts";
 import type { LineWriter } from "./line-writer.ts";
+import { listenedUris } from "./listened-uris.ts";
 import type { SdkParts } from "./sdk-server.ts";
 import { createSdkServer } from "./sdk-server.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -21,6 +22,9 @@ interface LaneOptions extends Omit<SdkParts, "subscriptions" | "room"> {
 
 type Transport = NonNullable<NonNullable<Parameters<typeof serveStdio>[1]>["transport"]>;
 type SdkMessage = Parameters<Transport["send"]>[0];
+
+/** Who subscribes in the handshake era: the connection as a whole. */
+const connectionItself = Symbol("connection");
 
 /** The SDK's end of a connection. Loaded only when a message needs it: many connections never do. */
 export class SdkLane {
@@ -44,15 +48,23 @@ export class SdkLane {
     this.#openingId = opening?.id;
     // The SDK makes an answer and sends it within one turn.
     const turns = new Turns(writer);
-    this.#subscriptions = new Subscriptions(
-      options.base,
+    this.#subscriptions = new Subscriptions({
+      base: options.base,
       log,
-      (uri) => void this.#server?.sendResourceUpdated({ uri }).catch((error: unknown) => log("warn", "notification_failed", { problem: String(error) })),
-    );
+      // The SDK knows which listen requests want it.
+      notify: (uri) => void this.#server?.sendResourceUpdated({ uri }).catch((error: unknown) => log("warn", "notification_failed", { problem: String(error) })),
+    });
     this.#wire = { start: async () => {}, send: async (message) => this.#emit(message), close: async () => this.#wire.onclose?.() };
     this.#handle = serveStdio(
       () => {
-        this.#server = createSdkServer({ ...options, subscriptions: this.#subscriptions, room: () => turns.next() });
+        this.#server = createSdkServer({
+          ...options,
+          subscriptions: {
+            subscribe: (uri) => this.#subscriptions.add(connectionItself, [uri]),
+            unsubscribe: async (uri) => this.#subscriptions.remove(connectionItself, [uri]),
+          },
+          room: () => turns.next(),
+        });
         return this.#server;
       },
       { transport: this.#wire, onerror: (error) => log("warn", "protocol_problem", { problem: error.message.slice(0, 300) }) },
@@ -62,13 +74,13 @@ export class SdkLane {
 
   /** In the order given, also where something must happen first. */
   deliver(message: Message): void {
-    const listened = isRequest(message) && message.method === "subscriptions/listen" ? listenedUris(message) : undefined;
+    const listened = isRequest(message) && message.method === "subscriptions/listen" ? listenedUris(message) : [];
     if (isRequest(message) && message.method !== "subscriptions/listen") {
       this.#unanswered.set(message.id, (this.#unanswered.get(message.id) ?? 0) + 1);
       this.#unansweredCount += 1;
     }
     this.#order = this.#order.then(async () => {
-      if (isRequest(message) && listened !== undefined && !(await this.#listen(message, listened))) return;
+      if (isRequest(message) && listened.length > 0 && !(await this.#listen(message, listened))) return;
       if (isNotification(message) && message.method === "notifications/cancelled") this.#forget(message.params?.requestId);
       this.#wire.onmessage?.(message as SdkMessage);
     });
@@ -137,10 +149,4 @@ export class SdkLane {
     this.#onEase();
     if (this.#unansweredCount === 0) this.#whenIdle?.();
   }
-}
-
-function listenedUris({ params }: Request): readonly string[] | undefined {
-  const filter = params?.notifications;
-  const uris = isPlainObject(filter) ? filter.resourceSubscriptions : undefined;
-  return Array.isArray(uris) && uris.length > 0 && uris.every((uri) => typeof uri === "string") ? uris : undefined;
 }

@@ -1,11 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
-import { isHoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Greeting } from "./greeting.ts";
 import { staticCacheHint } from "./greeting.ts";
 import { promptsFor } from "./prompts.ts";
 import type { Resources } from "./resources.ts";
-import type { Subscriptions } from "./subscriptions.ts";
+import { rpcFailureOf } from "./rpc-failure.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
@@ -13,20 +12,20 @@ export interface SdkParts {
   readonly greeting: Greeting;
   readonly calls: ToolCalls;
   readonly resources: Resources;
-  readonly subscriptions: Subscriptions;
+  /** Of the handshake era. */
+  readonly subscriptions: { subscribe(uri: string): Promise<unknown>; unsubscribe(uri: string): Promise<unknown> };
   readonly log: Log;
+  /** The label of the connection, where several share the calls. */
+  readonly connection?: string;
   /** Resolves when there is room for one large answer. */
   room(): Promise<void>;
 }
-
-/** Who subscribes in the handshake era: the connection as a whole. */
-const connectionItself = Symbol("connection");
 
 /**
  * The SDK's low-level server with one handler per method. The high-level one would register tools one by one
  * and answer wrong input in its own words instead of ours.
  */
-export function createSdkServer({ greeting, calls, resources, subscriptions, log, room }: SdkParts): Server {
+export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, room }: SdkParts): Server {
   const { serverInfo, capabilities, instructions } = greeting;
   const prompts = promptsFor(calls.tools);
   const server = new Server(serverInfo, {
@@ -47,7 +46,7 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     if (!calls.has(params.name)) throw invalidParams(unknownToolMessage(params.name));
-    const outcome = await calls.run(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal });
+    const outcome = await calls.run(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal }, connection);
     await room();
     const { structured, texts, isError } = answerOf(outcome);
     return { content: texts.map((text) => ({ type: "text" as const, text })), structuredContent: structured, ...(isError ? { isError } : {}) };
@@ -57,7 +56,7 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.setRequestHandler("resources/list", ({ params }) => named(async () => ({ ...(await resources.list(params?.cursor)) })));
   server.setRequestHandler("resources/read", ({ params: { uri } }, { mcpReq }) =>
     named(async () => {
-      const found = await resources.read(uri, mcpReq.signal);
+      const found = await resources.read(uri, { signal: mcpReq.signal });
       if (found === undefined) throw new ResourceNotFoundError(uri);
       await room();
       return { contents: [{ uri, ...found }] };
@@ -66,14 +65,16 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) =>
     named(async () => {
       if (resources.target(uri) === undefined) throw new ResourceNotFoundError(uri);
-      await subscriptions.add(connectionItself, [uri]);
+      await subscriptions.subscribe(uri);
       return {};
     }),
   );
-  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
-    subscriptions.remove(connectionItself, [uri]);
-    return {};
-  });
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) =>
+    named(async () => {
+      await subscriptions.unsubscribe(uri);
+      return {};
+    }),
+  );
 
   server.setRequestHandler("completion/complete", ({ params: { ref, argument } }) =>
     named(async () => {
@@ -103,18 +104,13 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   }
   return server;
 
-  /** A failure gets our code and words; a defect is logged and says nothing of our insides. */
   async function named<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      if (isHoldfastError(error)) {
-        const callersFault = error.code === "invalid_input" || error.code === "limit_exceeded";
-        throw new ProtocolError(callersFault ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, error.message, { code: error.code });
-      }
-      log("error", "request_failed", { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-      throw new ProtocolError(ProtocolErrorCode.InternalError, "Holdfast failed in a way it should not; the server's log has the details.", { code: "internal" });
+      const { code, message, data } = rpcFailureOf(error, log);
+      throw new ProtocolError(code, message, data);
     }
   }
 }

@@ -1,8 +1,10 @@
 import type { Readable, Writable } from "node:stream";
+import { randomHex } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ClientRoots } from "./client-roots.ts";
+import { DirectAnswers } from "./direct-answers.ts";
 import { DirectRoad } from "./direct-road.ts";
 import { greet } from "./greeting.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -48,10 +50,10 @@ export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void
 
 /** One connection's part of the store. What the client has open tells where the caller works, better than the folder the server was started in. */
 function contextFor(context: ToolBase, roots: ClientRoots, writer: LineWriter): ToolBase {
-  const store = readingInTurns(context.store, writer, callsAtWorkMax);
+  const own = { ...context, store: readingInTurns(context.store, writer, callsAtWorkMax), connection: context.connection ?? `session-${randomHex(12)}` };
   const { surroundings } = context.server;
-  if (surroundings === undefined) return { ...context, store };
-  return { ...context, store, server: { ...context.server, surroundings: { ...surroundings, openFolder: () => roots.folderFor(surroundings.folder) } } };
+  if (surroundings === undefined) return own;
+  return { ...own, server: { ...context.server, surroundings: { ...surroundings, openFolder: () => roots.folderFor(surroundings.folder) } } };
 }
 
 class Connection {
@@ -59,6 +61,7 @@ class Connection {
   readonly #context: ToolBase;
   readonly #writer: LineWriter;
   readonly #calls: ToolCalls;
+  readonly #resources: Resources;
   readonly #roots: ClientRoots;
   readonly #greeting: ReturnType<typeof greet>;
   readonly #road: DirectRoad | undefined;
@@ -89,9 +92,11 @@ class Connection {
     });
     this.#roots = new ClientRoots((line) => this.#writer.write(line), context.clock);
     this.#context = contextFor(context, this.#roots, this.#writer);
-    this.#calls = new ToolCalls(tools, this.#context, log, () => this.#ease());
+    this.#calls = new ToolCalls({ tools, base: this.#context, log, onEase: () => this.#ease() });
+    this.#resources = new Resources(this.#context, this.#calls);
     this.#greeting = greet(context.server.version, options.instructions ?? instructionsFor(tools), tools);
-    this.#road = options.directRoad === false ? undefined : new DirectRoad(this.#calls, this.#greeting, this.#writer);
+    this.#road =
+      options.directRoad === false ? undefined : new DirectRoad(new DirectAnswers({ calls: this.#calls, resources: this.#resources, greeting: this.#greeting, log }), this.#writer);
   }
 
   async serve(): Promise<void> {
@@ -192,13 +197,12 @@ class Connection {
     const base = this.#context;
     try {
       const { SdkLane } = await import("./sdk-lane.ts");
-      const resources = new Resources(base, this.#calls);
       this.#lane = new SdkLane({
         base,
         log,
         greeting: this.#greeting,
         calls: this.#calls,
-        resources,
+        resources: this.#resources,
         opening: this.#road?.opening,
         writer: this.#writer,
         onEase: () => this.#ease(),

@@ -1,77 +1,136 @@
 import { HoldfastError, isHoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { everything, keyRange } from "../../store/ranges.ts";
-import type { Revision } from "../../store/store.ts";
+import type { Range, Revision } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
+import type { ResourceTarget } from "./resource-uris.ts";
 import { targetName, targetOf, targetOfKey } from "./resource-uris.ts";
 
 export const subscribedUrisMax = 1_024;
 const retryMs = 1_000;
 
+interface SubscriptionsOptions {
+  readonly base: Pick<ToolBase, "store" | "clock">;
+  readonly log: Log;
+  /** Something subscribed to has changed, at this revision or before: read again. */
+  notify(uri: string, subscribers: ReadonlySet<unknown>, revision: Revision): void;
+  /** Of all subscribers together. */
+  readonly urisMax?: number;
+  /** What is watched, and how its keys and the subscribed names meet; resources by default. */
+  readonly watched?: Watched;
+}
+
+interface Watched {
+  readonly range: Range;
+  /** One name per thing, whatever the spelling it is subscribed under; undefined: there is no such thing. */
+  nameOf(uri: string): string | undefined;
+  /** The name of what a change of this key changes. */
+  nameOfKey(key: string): string | undefined;
+}
+
+const resources: Watched = {
+  range: everything,
+  nameOf: (uri) => named(targetOf(uri)),
+  nameOfKey: (key) => named(targetOfKey(key)),
+};
+
+const named = (target: ResourceTarget | undefined): string | undefined => target && targetName(target);
+
 /**
- * Which resources a connection wants to hear about. One watch of the namespace serves them all, however many they are;
+ * Who wants to hear about which resources. One watch of the namespace serves them all, however many they are;
  * it runs while there is at least one and starts at a revision read before the subscription is confirmed, so nothing falls between.
  */
 export class Subscriptions {
-  readonly #base: ToolBase;
+  readonly #base: Pick<ToolBase, "store" | "clock">;
   readonly #log: Log;
-  readonly #notify: (uri: string) => void;
-  /** Owner of a subscription (the connection itself, or the id of a listen request) → its URIs. */
-  readonly #owners = new Map<unknown, Set<string>>();
-  /** Target → the URIs, in the spelling of their subscribers, that are to be told. */
-  #byTarget: ReadonlyMap<string, readonly string[]> = new Map();
-  readonly #due = new Set<string>();
+  readonly #notify: SubscriptionsOptions["notify"];
+  readonly #urisMax: number;
+  readonly #watched: Watched;
+  /** A subscriber (a connection, a listen request, a stream) → its URIs, in its own spelling. */
+  readonly #bySubscriber = new Map<unknown, Set<string>>();
+  readonly #byUri = new Map<string, Set<unknown>>();
+  /** The name of a thing → the URIs that mean it. */
+  readonly #byName = new Map<string, Set<string>>();
+  readonly #due = new Map<string, Revision>();
+  #count = 0;
   #watching: AbortController | undefined;
   #positioned: Promise<Revision> | undefined;
+  /** Every change up to here has been told to who was there. */
+  #told: Revision = 0;
   #flushing: NodeJS.Immediate | undefined;
 
-  constructor(base: ToolBase, log: Log, notify: (uri: string) => void) {
+  constructor({ base, log, notify, urisMax = subscribedUrisMax, watched = resources }: SubscriptionsOptions) {
     this.#base = base;
     this.#log = log;
     this.#notify = notify;
+    this.#urisMax = urisMax;
+    this.#watched = watched;
   }
 
-  /** Resolves when every later change will be told. */
-  async add(owner: unknown, uris: readonly string[]): Promise<void> {
-    const mine = this.#owners.get(owner) ?? new Set<string>();
-    const added = uris.filter((uri) => !mine.has(uri));
-    if (this.#count() + added.length > subscribedUrisMax) throw new HoldfastError("limit_exceeded", `One connection may subscribe to ${subscribedUrisMax} resources.`);
-    this.#owners.set(owner, mine);
-    for (const uri of added) mine.add(uri);
-    this.#index();
+  get isIdle(): boolean {
+    return this.#count === 0;
+  }
+
+  /** Resolves when every change after the revision that it gives will be told. */
+  async add(subscriber: unknown, uris: readonly string[]): Promise<Revision> {
+    const mine = this.#bySubscriber.get(subscriber) ?? new Set<string>();
+    const added = [...new Set(uris)].filter((uri) => !mine.has(uri));
+    if (this.#count + added.length > this.#urisMax) throw new HoldfastError("limit_exceeded", `No more than ${this.#urisMax} resources may be subscribed to at a time.`);
+    this.#bySubscriber.set(subscriber, mine);
+    for (const uri of added) {
+      mine.add(uri);
+      this.#join(uri, subscriber);
+    }
     if (this.#watching === undefined) this.#start();
+    const told = this.#told;
     try {
-      await this.#positioned;
+      return Math.max(told, (await this.#positioned) as Revision);
     } catch (error) {
-      this.remove(owner, added);
+      this.remove(subscriber, added);
       throw error;
     }
   }
 
-  remove(owner: unknown, uris?: readonly string[]): void {
-    const mine = this.#owners.get(owner);
+  remove(subscriber: unknown, uris?: readonly string[]): void {
+    const mine = this.#bySubscriber.get(subscriber);
     if (mine === undefined) return;
-    for (const uri of uris ?? [...mine]) mine.delete(uri);
-    if (mine.size === 0) this.#owners.delete(owner);
-    this.#index();
-    if (this.#owners.size === 0) this.close();
+    for (const uri of uris ?? [...mine]) if (mine.delete(uri)) this.#leave(uri, subscriber);
+    if (mine.size === 0) this.#bySubscriber.delete(subscriber);
+    if (this.#bySubscriber.size === 0) this.close();
   }
 
   close(): void {
-    this.#owners.clear();
-    this.#byTarget = new Map();
+    this.#bySubscriber.clear();
+    this.#byUri.clear();
+    this.#byName.clear();
     this.#due.clear();
+    this.#count = 0;
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     this.#watching?.abort();
     this.#watching = undefined;
     this.#positioned = undefined;
+    this.#told = 0;
   }
 
-  #count(): number {
-    let count = 0;
-    for (const uris of this.#owners.values()) count += uris.size;
-    return count;
+  #join(uri: string, subscriber: unknown): void {
+    this.#count += 1;
+    setOf(this.#byUri, uri).add(subscriber);
+    const name = this.#watched.nameOf(uri);
+    if (name !== undefined) setOf(this.#byName, name).add(uri);
+  }
+
+  #leave(uri: string, subscriber: unknown): void {
+    this.#count -= 1;
+    const subscribers = this.#byUri.get(uri);
+    subscribers?.delete(subscriber);
+    if (subscribers === undefined || subscribers.size > 0) return;
+    this.#byUri.delete(uri);
+    const name = this.#watched.nameOf(uri);
+    if (name === undefined) return;
+    const spellings = this.#byName.get(name);
+    spellings?.delete(uri);
+    if (spellings?.size === 0) this.#byName.delete(name);
   }
 
   #start(): void {
@@ -94,11 +153,12 @@ export class Subscriptions {
     let after = from;
     while (!signal.aborted) {
       try {
-        for await (const { revision, rows } of this.#base.store.watch(everything, after, signal, { values: false })) {
+        for await (const { revision, rows } of this.#base.store.watch(this.#watched.range, after, signal, { values: false })) {
           after = revision;
+          this.#told = revision;
           for (const { key } of rows) {
-            const target = targetOfKey(key);
-            if (target !== undefined) this.#tell(this.#byTarget.get(targetName(target)));
+            const name = this.#watched.nameOfKey(key);
+            if (name !== undefined) this.#tell(this.#byName.get(name), revision);
           }
         }
       } catch (error) {
@@ -108,31 +168,38 @@ export class Subscriptions {
         if (!isHoldfastError(error, "compacted")) continue;
         // Too far behind to tell what changed: start from the present and let clients read everything again.
         after = await this.#position().catch(() => after);
-        this.#tell([...this.#byTarget.values()].flat());
+        if (signal.aborted) return;
+        this.#told = after;
+        this.#tell(this.#byUri.keys(), after);
       }
     }
   }
 
-  #index(): void {
-    const byTarget = new Map<string, string[]>();
-    for (const uri of new Set([...this.#owners.values()].flatMap((uris) => [...uris]))) {
-      const target = targetOf(uri);
-      if (target === undefined) continue;
-      const name = targetName(target);
-      byTarget.set(name, [...(byTarget.get(name) ?? []), uri]);
-    }
-    this.#byTarget = byTarget;
-  }
-
   /** Many changes of one resource in one turn are one notification: it says only "read again". */
-  #tell(uris: readonly string[] | undefined): void {
-    if (uris === undefined || uris.length === 0) return;
-    for (const uri of uris) this.#due.add(uri);
+  #tell(uris: Iterable<string> | undefined, revision: Revision): void {
+    if (uris === undefined) return;
+    for (const uri of uris) {
+      // Taken out first, so that what is due stands in the order of its last change.
+      this.#due.delete(uri);
+      this.#due.set(uri, revision);
+    }
     this.#flushing ??= setImmediate(() => {
       this.#flushing = undefined;
       const due = [...this.#due];
       this.#due.clear();
-      for (const uri of due) this.#notify(uri);
+      for (const [uri, at] of due) {
+        const subscribers = this.#byUri.get(uri);
+        if (subscribers !== undefined) this.#notify(uri, subscribers, at);
+      }
     });
   }
+}
+
+function setOf<Member>(sets: Map<string, Set<Member>>, name: string): Set<Member> {
+  let members = sets.get(name);
+  if (members === undefined) {
+    members = new Set();
+    sets.set(name, members);
+  }
+  return members;
 }

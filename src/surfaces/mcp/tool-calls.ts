@@ -1,5 +1,4 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import { randomHex } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { describeTool } from "../../tools/describe-tool.ts";
 import type { ToolBase, ToolCall, ToolOutcome } from "../../tools/run-tool.ts";
@@ -25,25 +24,35 @@ interface ToolAnswer {
   readonly isError: boolean;
 }
 
-/** Calls by name for one connection; both roads, the direct one and the SDK's, end here. */
+export interface ToolCallsOptions {
+  readonly tools: readonly Tool[];
+  readonly base: ToolBase;
+  readonly log: Log;
+  /** A call has ended, or has begun to wait for something. */
+  readonly onEase?: () => void;
+  /** Listed after the tools, and called by whoever mounted them. */
+  readonly elsewhere?: readonly { readonly name: string }[];
+}
+
+/** Calls by name for one connection, or one caller over HTTP; both roads, the direct one and the SDK's, end here. */
 export class ToolCalls {
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
   readonly #base: ToolBase;
   readonly #log: Log;
-  readonly #onEase: () => void;
+  readonly #onEase: (() => void) | undefined;
+  readonly #elsewhere: readonly { readonly name: string }[];
   readonly #waits = new Set<AbortController>();
   #stopped = false;
   #inFlight = 0;
-  #listJson: string | undefined;
 
-  /** `onEase`: a call has ended, or has begun to wait for something. */
-  constructor(tools: readonly Tool[], base: ToolBase, log: Log, onEase: () => void = () => {}) {
+  constructor({ tools, base, log, onEase, elsewhere = [] }: ToolCallsOptions) {
     this.tools = tools;
-    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
-    this.#base = { ...base, connection: base.connection ?? `session-${randomHex(12)}` };
+    this.#byName = namesOf(tools);
+    this.#base = base;
     this.#log = log;
     this.#onEase = onEase;
+    this.#elsewhere = elsewhere;
   }
 
   get inFlight(): number {
@@ -65,10 +74,14 @@ export class ToolCalls {
     return this.#byName.has(name);
   }
 
-  /** The `tools` member of tools/list, as JSON made once. */
+  /** Answered by whoever mounted it. */
+  hasElsewhere(name: string): boolean {
+    return this.#elsewhere.some((tool) => tool.name === name);
+  }
+
+  /** The `tools` member of tools/list, as JSON. */
   get listJson(): string {
-    this.#listJson ??= JSON.stringify(this.tools.map(describeTool));
-    return this.#listJson;
+    return JSON.stringify([...this.tools.map(describeTool), ...this.#elsewhere]);
   }
 
   /** The tool must exist: ask `has` first. Never rejects. */
@@ -76,8 +89,8 @@ export class ToolCalls {
     return answerOf(await this.run(name, args, requestKey, call));
   }
 
-  /** Like `call`, for whoever makes the answer later. */
-  async run(name: string, args: unknown, requestKey: unknown, call: ToolCall): Promise<CallOutcome> {
+  /** Like `call`, for whoever makes the answer later. `connection`: one of several that share this. */
+  async run(name: string, args: unknown, requestKey: unknown, call: ToolCall, connection?: string): Promise<CallOutcome> {
     if (this.#inFlight >= callsInFlightMax)
       return failed(new HoldfastError("unavailable", `${callsInFlightMax} calls are already in flight on this connection.`, { hint: "Wait for answers before calling again." }));
     if (requestKey !== undefined && typeof requestKey !== "string")
@@ -97,11 +110,12 @@ export class ToolCalls {
     };
     try {
       const tool = this.#byName.get(name) as Tool;
-      return { outcome: await runTool(tool, args, this.#base, watched, this.#log), tool };
+      const base = connection === undefined ? this.#base : { ...this.#base, connection };
+      return { outcome: await runTool(tool, args, base, watched, this.#log), tool };
     } finally {
       this.#inFlight -= 1;
       if (wait !== undefined) this.#waits.delete(wait);
-      this.#onEase();
+      this.#onEase?.();
     }
   }
 
@@ -111,9 +125,18 @@ export class ToolCalls {
     const cancelled = call.signal;
     if (this.#stopped || cancelled?.aborted) wait.abort();
     else cancelled?.addEventListener("abort", () => wait.abort(), { once: true });
-    this.#onEase();
+    this.#onEase?.();
     return wait;
   }
+}
+
+/** Everybody who may call the same tools shares what is made of them. */
+const knownNames = new WeakMap<readonly Tool[], ReadonlyMap<string, Tool>>();
+
+function namesOf(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  const known = knownNames.get(tools) ?? new Map(tools.map((tool) => [tool.name, tool]));
+  knownNames.set(tools, known);
+  return known;
 }
 
 export function answerOf({ outcome, tool }: CallOutcome): ToolAnswer {

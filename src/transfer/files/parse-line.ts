@@ -1,3 +1,4 @@
+import { systemNamespace } from "../../domain/keyspace.ts";
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { gapsMax } from "../../store/engine-rules.ts";
@@ -72,7 +73,7 @@ function readHeader({ format, made_by, as_of, namespaces }: Members): ExportHead
 }
 
 function readFacts(line: Members): NamespaceFacts {
-  requireNamespace(line.namespace as string);
+  if (line.namespace !== systemNamespace) requireNamespace(line.namespace as string);
   const gaps = list(line.gaps, "gaps").map((gap) => {
     const [kept, base] = list(gap, "gap");
     return [whole(kept, "gap"), whole(base, "gap")] as const;

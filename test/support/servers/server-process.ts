@@ -146,7 +146,8 @@ export class ServerProcess implements AsyncDisposable {
     this.#child.ref();
     signal(pid, "SIGCONT");
     signal(pid, by);
-    const inTime = await Promise.race([this.#gone.then(() => true), delay(stopMsMax, false)]);
+    // Left running, the timer would keep the whole test run from ending for as long.
+    const inTime = await Promise.race([this.#gone.then(() => true), delay(stopMsMax, false, { ref: false })]);
     if (!inTime) await this.kill9();
   }
 }

@@ -1,0 +1,85 @@
+import { useState } from "preact/hooks";
+import type { Overview } from "../../src/surfaces/dashboard/api.ts";
+import { formatClock, formatNumber, formatShort, plural } from "../parts/format.ts";
+import { ChartFigure } from "./chart-figure.tsx";
+import { linear, niceCeiling } from "./scale.ts";
+import { useWidth } from "./use-width.ts";
+
+const height = 148;
+const margin = { top: 8, right: 2, bottom: 20, left: 34 };
+
+/** One bar a minute, the minute that is still running paler. */
+export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]) {
+  const [box, width] = useWidth<HTMLDivElement>();
+  const [pointed, setPointed] = useState<number>();
+  const total = minutes.reduce((sum, { commits }) => sum + commits, 0);
+  const top = niceCeiling(Math.max(...minutes.map(({ commits }) => commits), 4));
+  const y = linear(0, top, height - margin.bottom, margin.top);
+  const step = (width - margin.left - margin.right) / Math.max(1, minutes.length);
+  const bar = Math.max(1, Math.min(step - 1.5, 14));
+  const x = (index: number): number => margin.left + index * step + (step - bar) / 2;
+  const shown = pointed === undefined ? undefined : minutes[pointed];
+  const busiest = minutes.reduce<(typeof minutes)[number] | undefined>((best, each) => (best === undefined || each.commits > best.commits ? each : best), undefined);
+  const summary =
+    total === 0
+      ? "No commits in the last hour."
+      : `${plural(total, "commit")} in the last ${minutes.length} minutes; the busiest minute was ${formatClock(busiest?.atMs ?? 0)} with ${formatNumber(busiest?.commits ?? 0)}.`;
+  const point = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }) => {
+    const index = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left) / step);
+    setPointed(index >= 0 && index < minutes.length ? index : undefined);
+  };
+  return (
+    <ChartFigure
+      summary={summary}
+      note={
+        shown === undefined
+          ? `${plural(total, "commit")} in ${minutes.length} minutes${complete ? "" : "; history does not reach further back, or there was too much to count"}`
+          : `${formatClock(shown.atMs)} — ${plural(shown.commits, "commit")}`
+      }
+      headings={["Minute", "Commits"]}
+      rows={minutes.filter(({ commits }) => commits > 0).map(({ atMs, commits }) => [formatClock(atMs), formatNumber(commits)])}
+    >
+      <div ref={box} class="chart-box" style={{ height: `${height}px` }}>
+        {width > 0 && (
+          <svg width={width} height={height} role="img" aria-label={summary} onPointerMove={point} onPointerLeave={() => setPointed(undefined)}>
+            {[0, top / 2, top].map((value) => (
+              <g key={value}>
+                <line class="grid" x1={margin.left} x2={width - margin.right} y1={y(value)} y2={y(value)} />
+                {(value !== top / 2 || Number.isInteger(value)) && (
+                  <text class="axis end" x={margin.left - 6} y={y(value) + 4}>
+                    {formatShort(value)}
+                  </text>
+                )}
+              </g>
+            ))}
+            {minutes.map(({ atMs, commits }, index) => (
+              <rect
+                key={atMs}
+                class={`bar${index === minutes.length - 1 ? " partial" : ""}${index === pointed ? " pointed" : ""}`}
+                x={x(index)}
+                width={bar}
+                y={commits === 0 ? y(0) - 1 : Math.min(y(commits), y(0) - 2)}
+                height={commits === 0 ? 1 : Math.max(2, y(0) - y(commits))}
+                rx={Math.min(2, bar / 2)}
+                data-zero={commits === 0}
+              />
+            ))}
+            {[0, 15, 30, 45].map((index) => {
+              const minute = minutes[index];
+              return (
+                minute !== undefined && (
+                  <text key={index} class="axis" x={margin.left + index * step} y={height - 5}>
+                    {formatClock(minute.atMs)}
+                  </text>
+                )
+              );
+            })}
+            <text class="axis end" x={width - margin.right} y={height - 5}>
+              now
+            </text>
+          </svg>
+        )}
+      </div>
+    </ChartFigure>
+  );
+}

@@ -1,0 +1,95 @@
+import { useTicking } from "../parts/time.tsx";
+import { serverNowMs } from "../data/server-clock.ts";
+import type { Overview } from "../../src/surfaces/dashboard/api.ts";
+import { formatClock, formatDuration, plural } from "../parts/format.ts";
+import { Name } from "../parts/stored-text.tsx";
+import { ChartFigure } from "./chart-figure.tsx";
+import { linear, seriesOf } from "./scale.ts";
+import { useWidth } from "./use-width.ts";
+
+const laneHeight = 26;
+const axisHeight = 20;
+const windowMs = 3_600_000;
+const lanesMax = 10;
+
+/** A lane for each resource: who held it when, over the last hour. A bar that reaches the right edge is held now. */
+export function OccupancyChart({ lanes }: { readonly lanes: Overview["leaseOccupancy"] }) {
+  const [box, width] = useWidth<HTMLDivElement>();
+  // Drawn again as time goes by; a pixel is about ten seconds.
+  useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
+  const nowMs = serverNowMs();
+  const fromMs = nowMs - windowMs;
+  const shown = lanes.slice(0, lanesMax);
+  const height = shown.length * laneHeight + axisHeight;
+  const x = linear(fromMs, nowMs, 0, width);
+  const held = lanes.filter(({ spans }) => spans.some(({ untilMs }) => untilMs === undefined)).length;
+  const summary = `${plural(lanes.length, "resource")} held in the last hour, ${held === 0 ? "none" : held} of them now.`;
+  return (
+    <ChartFigure
+      summary={summary}
+      note={lanes.length > lanesMax ? `${lanesMax} of ${plural(lanes.length, "resource")} shown` : undefined}
+      headings={["Resource", "Holder", "From", "Until", "Held for"]}
+      rows={lanes.flatMap(({ resource, spans }) =>
+        spans.map(({ holder, fromMs: start, untilMs }) => [
+          <Name key="resource" text={resource} />,
+          <Name key="holder" text={holder} mono={false} />,
+          formatClock(start),
+          untilMs === undefined ? "still held" : formatClock(untilMs),
+          formatDuration((untilMs ?? nowMs) - start),
+        ]),
+      )}
+    >
+      <div class="lanes">
+        <div class="lane-names" aria-hidden="true">
+          {shown.map(({ resource }) => (
+            <div key={resource} class="lane-name">
+              <Name text={resource} />
+            </div>
+          ))}
+        </div>
+        <div ref={box} class="chart-box" style={{ height: `${height}px` }}>
+          {width > 0 && (
+            <svg width={width} height={height} role="img" aria-label={summary}>
+              {[0, 15, 30, 45, 60].map((minutes) => {
+                const at = x(fromMs + minutes * 60_000);
+                return <line key={minutes} class="grid" x1={at} x2={at} y1={0} y2={height - axisHeight} />;
+              })}
+              {shown.map(({ resource, spans }, lane) => (
+                <g key={resource}>
+                  <line class="lane-line" x1={0} x2={width} y1={(lane + 1) * laneHeight} y2={(lane + 1) * laneHeight} />
+                  {spans.map(({ holder, fromMs: start, untilMs }) => {
+                    const left = Math.max(0, x(start));
+                    const right = Math.min(width, untilMs === undefined ? width : x(untilMs));
+                    if (right < 0) return null;
+                    const room = right - left;
+                    return (
+                      <g key={`${holder} ${start}`} class={`span series-${seriesOf(holder)}${untilMs === undefined ? " open" : ""}`}>
+                        <rect x={left} y={lane * laneHeight + 4} width={Math.max(2, room)} height={laneHeight - 8} rx={3}>
+                          <title>{`${holder}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${formatDuration((untilMs ?? nowMs) - start)}`}</title>
+                        </rect>
+                        {room > 46 && (
+                          <text class="span-name" x={left + 6} y={lane * laneHeight + laneHeight / 2 + 4}>
+                            {holder.length * 7 > room - 12 ? `${holder.slice(0, Math.max(1, Math.floor((room - 18) / 7)))}…` : holder}
+                          </text>
+                        )}
+                      </g>
+                    );
+                  })}
+                </g>
+              ))}
+              <text class="axis" x={0} y={height - 4}>
+                1 h ago
+              </text>
+              <text class="axis middle" x={width / 2} y={height - 4}>
+                30 min
+              </text>
+              <text class="axis end" x={width} y={height - 4}>
+                now
+              </text>
+            </svg>
+          )}
+        </div>
+      </div>
+    </ChartFigure>
+  );
+}

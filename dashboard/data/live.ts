@@ -1,0 +1,145 @@
+import type { ActivityItem, Hello } from "../../src/surfaces/dashboard/api.ts";
+import { cell } from "../cell.ts";
+import { apiPath, asFailure, openStream, queryText } from "./api-client.ts";
+import { readEvents } from "./event-stream.ts";
+import { signedOut } from "./credential.ts";
+
+export type Connection =
+  | { readonly state: "connecting" }
+  | { readonly state: "live" }
+  | { readonly state: "waiting"; readonly untilMs: number; readonly why: string }
+  | { readonly state: "stopped"; readonly why: string };
+
+export const connection = cell<Connection>({ state: "connecting" });
+
+/** What came in one go, oldest first; `everything`: what is on the page may be outdated in any way. */
+export type News = { readonly changes: readonly ActivityItem[]; readonly everything: boolean };
+
+type Listener = (news: News) => void;
+const listeners = new Set<Listener>();
+
+/** The server sends a comment at least every 15 seconds: this much silence means that nobody is there. */
+const silenceMsMax = 40_000;
+const backoffMs = [300, 700, 1_500, 3_000, 6_000, 12_000, 20_000] as const;
+/** Changes of one burst are told together: a busy store makes thousands a second, and a screen shows sixty pictures. */
+const gatherMs = 40;
+
+let following: { readonly namespace: string; readonly stop: AbortController } | undefined;
+let wake: (() => void) | undefined;
+let greeted: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+let gathered: ActivityItem[] = [];
+let gathering: ReturnType<typeof setTimeout> | undefined;
+
+export function listen(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Follows one namespace; a second call changes over. */
+export function follow(namespace: string): void {
+  if (following?.namespace === namespace) return;
+  unfollow();
+  const stop = new AbortController();
+  following = { namespace, stop };
+  greeted = Promise.withResolvers<void>();
+  connection.set({ state: "connecting" });
+  void run(namespace, stop.signal);
+}
+
+export function unfollow(): void {
+  following?.stop.abort();
+  following = undefined;
+  gathered = [];
+}
+
+export const tryNow = (): void => wake?.();
+
+/** Resolves when the stream stands, or after a moment without it: what is read from then on cannot miss a change. */
+export const streamStands = (patienceMs: number): Promise<void> => Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, patienceMs))]);
+
+async function run(namespace: string, signal: AbortSignal): Promise<void> {
+  /** The id of the last event, which is where to go on from. */
+  let seen: string | undefined;
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    const attempt = new AbortController();
+    const end = () => attempt.abort();
+    signal.addEventListener("abort", end, { once: true });
+    let why = "The server closed the connection.";
+    try {
+      for await (const { id, event, data } of eventsOf(namespace, seen, attempt)) {
+        if (event === "hello") {
+          failures = 0;
+          connection.set({ state: "live" });
+          greeted?.resolve();
+          if (seen === undefined) tell({ changes: [], everything: true });
+          seen ??= String((JSON.parse(data) as Hello).revision);
+        } else if (event === "change") gather(JSON.parse(data) as ActivityItem);
+        else if (event === "compacted") tell({ changes: [], everything: true });
+        seen = id ?? seen;
+      }
+    } catch (error) {
+      const failure = asFailure(error);
+      if (!attempt.signal.aborted) why = failure.message;
+      if (failure.status === 403 || failure.status === 404) return signal.aborted ? undefined : connection.set({ state: "stopped", why });
+    } finally {
+      signal.removeEventListener("abort", end);
+      attempt.abort();
+    }
+    if (signal.aborted || signedOut.get() !== undefined) return;
+    await pause(backoffMs[Math.min(failures, backoffMs.length - 1)] ?? 0, why, signal);
+    if (!signal.aborted) connection.set({ state: "connecting" });
+  }
+}
+
+async function* eventsOf(namespace: string, after: string | undefined, attempt: AbortController) {
+  let watchdog = setTimeout(() => attempt.abort(), silenceMsMax);
+  try {
+    const response = await openStream(`${apiPath(namespace)}/events${queryText({ after })}`, attempt.signal);
+    if (response.body === null) return;
+    for await (const event of readEvents(response.body)) {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => attempt.abort(), silenceMsMax);
+      yield event;
+    }
+  } finally {
+    clearTimeout(watchdog);
+  }
+}
+
+/** Tells one change from every other. */
+export const changeKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
+
+/** Many pages that lost one server must not all come back at the same moment. */
+function pause(ms: number, why: string, signal: AbortSignal): Promise<void> {
+  const waitMs = ms * (0.75 + Math.random() / 2);
+  connection.set({ state: "waiting", untilMs: Date.now() + waitMs, why });
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, waitMs);
+    function done() {
+      clearTimeout(timer);
+      wake = undefined;
+      resolve();
+    }
+    wake = done;
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+function gather(change: ActivityItem): void {
+  gathered.push(change);
+  gathering ??= setTimeout(() => {
+    gathering = undefined;
+    const changes = gathered;
+    gathered = [];
+    if (changes.length > 0) tell({ changes, everything: false });
+  }, gatherMs);
+}
+
+function tell(news: News): void {
+  for (const listener of [...listeners]) listener(news);
+}
+
+addEventListener("online", tryNow);
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") tryNow();
+});

@@ -1,0 +1,44 @@
+import type { Me } from "../../src/surfaces/dashboard/api.ts";
+import { cell } from "../cell.ts";
+import type { ApiFailure } from "./api-client.ts";
+import { asFailure, callApi } from "./api-client.ts";
+import { forgetToken, keepToken, signedOut } from "./credential.ts";
+import { unfollow } from "./live.ts";
+import { forgetAnswers } from "./use-query.ts";
+
+export type Session = { readonly me?: Me; readonly error?: ApiFailure };
+
+export const session = cell<Session>({});
+
+export async function startSession(): Promise<void> {
+  try {
+    const me = await callApi<Me>("/api/me");
+    signedOut.set(undefined);
+    session.set({ me });
+  } catch (error) {
+    const failure = asFailure(error);
+    session.set(failure.status === 401 ? {} : { error: failure });
+  }
+}
+
+/** Answers why the token is not good; nothing when it is. */
+export async function signIn(token: string): Promise<string | undefined> {
+  keepToken(token);
+  await startSession();
+  const { me, error } = session.get();
+  if (me !== undefined) return undefined;
+  forgetToken();
+  return error?.message ?? signedOut.get()?.message ?? "The server did not take this token.";
+}
+
+/** Nothing that was read with the token stays in the page. */
+export function signOut(): void {
+  forgetToken();
+  unfollow();
+  forgetAnswers();
+  session.set({});
+  signedOut.set({ refused: false, message: "You have signed out." });
+}
+
+/** Whether this person is shown buttons; the server decides for itself. */
+export const mayWrite = ({ role, readOnly }: Me): boolean => role !== "read" && !readOnly;

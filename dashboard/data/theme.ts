@@ -1,0 +1,20 @@
+import { cell } from "../cell.ts";
+
+/** auto: as the system says. */
+export const themes = ["auto", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const root = document.documentElement;
+export const theme = cell<Theme>(root.dataset.theme === "light" || root.dataset.theme === "dark" ? root.dataset.theme : "auto");
+
+export function setTheme(next: Theme): void {
+  if (next === "auto") delete root.dataset.theme;
+  else root.dataset.theme = next;
+  try {
+    if (next === "auto") localStorage.removeItem("holdfast-theme");
+    else localStorage.setItem("holdfast-theme", next);
+  } catch {
+    // Storage is switched off: it holds until the page is left.
+  }
+  theme.set(next);
+}

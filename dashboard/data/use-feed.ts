@@ -1,0 +1,34 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
+import { callApi, queryText } from "./api-client.ts";
+import { listen, streamStands } from "./live.ts";
+
+/** The newest changes: read once, from then on as they happen. */
+export function useFeed(api: string, size: number): readonly ActivityItem[] | undefined {
+  const [items, setItems] = useState<readonly ActivityItem[]>();
+  useEffect(() => {
+    const stopping = new AbortController();
+    let met: readonly ActivityItem[] = [];
+    const read = async () => {
+      await streamStands(400);
+      const page = await callApi<ActivityPage>(`${api}/activity${queryText({ limit: size })}`, { signal: stopping.signal });
+      const newest = page.items[0]?.revision ?? 0;
+      setItems([...met.filter(({ revision }) => revision > newest), ...page.items].slice(0, size));
+    };
+    const deaf = listen(({ changes, everything }) => {
+      if (everything) return void read().catch(() => {});
+      const news = changes.filter(({ heartbeat }) => heartbeat !== true).reverse();
+      if (news.length === 0) return;
+      met = [...news, ...met].slice(0, size);
+      setItems((before) => before && [...news, ...before].slice(0, size));
+    });
+    setItems(undefined);
+    // Where it cannot be read, the overview beside it says so.
+    read().catch(() => {});
+    return () => {
+      deaf();
+      stopping.abort();
+    };
+  }, [api, size]);
+  return items;
+}

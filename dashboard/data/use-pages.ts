@@ -1,0 +1,172 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ActivityItem } from "../../src/surfaces/dashboard/api.ts";
+import type { ApiFailure } from "./api-client.ts";
+import { asFailure, callApi, queryText } from "./api-client.ts";
+import { listen } from "./live.ts";
+import { keepAnswer, openRereading, readAnswer } from "./use-query.ts";
+
+type Fields = Readonly<Record<string, string | number | undefined>>;
+
+export interface PagesOptions<Page, Row> {
+  readonly path: string;
+  readonly fields: Fields;
+  /** Under which name the place to go on from is given back. */
+  readonly cursorField: string;
+  readonly pageSize: number;
+  readonly pageSizeMax: number;
+  rows(page: Page): readonly Row[];
+  next(page: Page): string | number | undefined;
+  keyOf(row: Row): string;
+  /** The row's key that a change is about, or undefined when it concerns no row of this list. */
+  subjectOf(change: ActivityItem): string | undefined;
+  /** Where a row that is not there yet will stand. Rows of a filtered list can turn up anywhere. */
+  readonly newcomers: "first" | "anywhere" | ((key: string, pages: readonly (readonly Row[])[]) => number | undefined);
+}
+
+export interface Pages<Page, Row> {
+  readonly rows: readonly Row[];
+  /** The newest answer for the beginning of the list. */
+  readonly first?: Page;
+  readonly error?: ApiFailure;
+  readonly loading: boolean;
+  readonly loadingMore: boolean;
+  readonly more: boolean;
+  loadMore(): void;
+  reload(): void;
+}
+
+interface Loaded<Page> {
+  readonly cursor?: string | number;
+  readonly page: Page;
+}
+
+interface State<Page> {
+  loaded: readonly Loaded<Page>[];
+  error?: ApiFailure;
+  loadingMore: boolean;
+}
+
+/** A long list, page by page as it is scrolled; a change has only the page read again on which its row stands. */
+export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Page, Row> {
+  const [, draw] = useState(0);
+  const identity = `${options.path}${queryText(options.fields)}`;
+  const now = useRef(options);
+  now.current = options;
+  const held = useRef<{ identity: string; state: State<Page>; loadMore(): void; reload(): void }>({ identity: "", state: { loaded: [], loadingMore: false }, loadMore() {}, reload() {} });
+  if (held.current.identity !== identity) held.current = { identity, state: { loaded: readAnswer<readonly Loaded<Page>[]>(`pages ${identity}`) ?? [], loadingMore: false }, loadMore() {}, reload() {} };
+
+  useEffect(() => {
+    const mine = held.current;
+    const { state } = mine;
+    const stale = new Map<number, number>();
+    const stopping = new AbortController();
+
+    const fetchPage = (cursor: string | number | undefined, limit: number, signal: AbortSignal): Promise<Page> =>
+      callApi<Page>(`${now.current.path}${queryText({ ...now.current.fields, [now.current.cursorField]: cursor, limit })}`, { signal });
+    const put = (index: number, entry: Loaded<Page>, keep: number): void => {
+      state.loaded = [...state.loaded.slice(0, index), entry, ...state.loaded.slice(index + 1, keep)];
+      keepAnswer(`pages ${identity}`, state.loaded);
+      state.error = undefined;
+      draw((count) => count + 1);
+    };
+
+    const reader = openRereading(async (signal) => {
+      const asked = stale.size === 0 ? [[0, 0] as const] : [...stale].sort(([a], [b]) => a - b);
+      stale.clear();
+      try {
+        for (const [index, added] of asked) {
+          const before = state.loaded[index];
+          // A row was added: the page is asked for as many more, so that none falls between it and the next one.
+          const limit = Math.max(now.current.pageSize, before === undefined ? 0 : now.current.rows(before.page).length + added);
+          const start = limit > now.current.pageSizeMax ? 0 : index;
+          const page = await fetchPage(state.loaded[start]?.cursor, Math.min(limit, now.current.pageSizeMax), signal);
+          put(start, { cursor: state.loaded[start]?.cursor, page }, limit > now.current.pageSizeMax ? 1 : state.loaded.length);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        state.error = asFailure(error);
+        draw((count) => count + 1);
+      }
+    });
+
+    mine.reload = () => {
+      state.loaded = state.loaded.slice(0, 1);
+      stale.clear();
+      reader.now();
+    };
+    mine.loadMore = async () => {
+      const last = state.loaded.at(-1);
+      const cursor = last && now.current.next(last.page);
+      if (cursor === undefined || state.loadingMore) return;
+      state.loadingMore = true;
+      draw((count) => count + 1);
+      try {
+        const page = await fetchPage(cursor, now.current.pageSize, stopping.signal);
+        state.loadingMore = false;
+        put(state.loaded.length, { cursor, page }, state.loaded.length + 1);
+      } catch (error) {
+        state.loadingMore = false;
+        if (stopping.signal.aborted) return;
+        state.error = asFailure(error);
+        draw((count) => count + 1);
+      }
+    };
+
+    const deaf = listen(({ changes, everything }) => {
+      if (everything) for (const index of state.loaded.keys()) stale.set(index, 0);
+      for (const change of changes) {
+        const key = now.current.subjectOf(change);
+        if (key !== undefined) for (const [index, added] of placesOf(key)) stale.set(index, (stale.get(index) ?? 0) + added);
+      }
+      if (stale.size > 0) reader.soon();
+    });
+
+    function placesOf(key: string): readonly (readonly [number, number])[] {
+      const { rows, keyOf, newcomers } = now.current;
+      const pages = state.loaded.map(({ page }) => rows(page));
+      const index = pages.findIndex((page) => page.some((row) => keyOf(row) === key));
+      if (index >= 0) return [[index, 0]];
+      if (newcomers === "first") return [[0, 1]];
+      if (newcomers === "anywhere") return pages.length === 0 ? [[0, 1]] : pages.map((_, page) => [page, 1] as const);
+      const place = newcomers(key, pages);
+      return place === undefined ? [] : [[place, 1]];
+    }
+
+    void reader.begin();
+    return () => {
+      deaf();
+      stopping.abort();
+      reader.stop();
+    };
+  }, [identity]);
+
+  // The same functions every time: a list that is drawn again has no reason to measure itself again.
+  const { loadMore, reload } = useRef({ loadMore: () => held.current.loadMore(), reload: () => held.current.reload() }).current;
+  const { loaded, error, loadingMore } = held.current.state;
+  const rows = useMemo(() => uniqueRows(loaded.map(({ page }) => now.current.rows(page)), now.current.keyOf), [loaded]);
+  const last = loaded.at(-1);
+  return {
+    rows,
+    first: loaded[0]?.page,
+    error,
+    loading: loaded.length === 0 && error === undefined,
+    loadingMore,
+    more: last !== undefined && options.next(last.page) !== undefined,
+    loadMore,
+    reload,
+  };
+}
+
+/** Pages are read at different times: a row that moved may be on two of them. */
+function uniqueRows<Row>(pages: readonly (readonly Row[])[], keyOf: (row: Row) => string): readonly Row[] {
+  if (pages.length === 1) return pages[0] ?? [];
+  const seen = new Set<string>();
+  const unique: Row[] = [];
+  for (const row of pages.flat()) {
+    const key = keyOf(row);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    unique.push(row);
+  }
+  return unique;
+}

@@ -1,0 +1,46 @@
+import type { ActivityItem } from "../../src/surfaces/dashboard/api.ts";
+import { subjectHref } from "../subject-href.ts";
+import { KindTag } from "./badge.tsx";
+import { Name } from "./stored-text.tsx";
+import { Ago } from "./time.tsx";
+
+/** The agent that did it, and the person or token it did it as. */
+export function Who({ agent, writer }: { readonly agent?: string; readonly writer: string }) {
+  if (agent === undefined || agent === writer) return <Name text={writer} mono={false} />;
+  return (
+    <span class="who">
+      <Name text={agent} mono={false} /> <span class="muted">as</span> <Name text={writer} mono={false} />
+    </span>
+  );
+}
+
+export function Subject({ item, namespace }: { readonly item: Pick<ActivityItem, "kind" | "subject" | "written">; readonly namespace: string }) {
+  const href = subjectHref(namespace, item);
+  if (item.subject === "") return <span class="muted">(its name is not shown)</span>;
+  return href === undefined ? (
+    <Name text={item.subject} />
+  ) : (
+    <a href={href}>
+      <Name text={item.subject} />
+    </a>
+  );
+}
+
+/** One change in a feed: what, to what, by whom, when. */
+export function ActivityLine({ item, namespace }: { readonly item: ActivityItem; readonly namespace: string }) {
+  return (
+    <li class="feed-item">
+      <KindTag kind={item.kind} />
+      <div class="feed-what">
+        <div class="feed-subject">
+          <Subject item={item} namespace={namespace} />
+        </div>
+        <div class="feed-who">
+          <span class="operation">{item.operation}</span>
+          {item.times !== undefined && item.times > 1 && ` ${item.times} times`} by <Who agent={item.agent} writer={item.writer} />
+        </div>
+      </div>
+      <Ago at={item.atMs} />
+    </li>
+  );
+}

@@ -1,0 +1,107 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { ApiFailure } from "../data/api-client.ts";
+import { asFailure } from "../data/api-client.ts";
+import { Icon } from "./icon.tsx";
+
+interface DialogProps {
+  readonly title: string;
+  readonly wide?: boolean;
+  onClose(): void;
+  readonly children: ComponentChildren;
+}
+
+/** The browser's own modal dialog: it keeps the focus inside, closes with Escape and gives the focus back. */
+export function Dialog({ title, wide = false, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={wide ? "dialog wide" : "dialog"}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header class="dialog-head">
+        <h2 id={heading}>{title}</h2>
+        <button type="button" class="button quiet icon-only" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What will happen, and to whom. */
+  readonly children: ComponentChildren;
+  /** The verb on the button. */
+  readonly action: string;
+  readonly danger?: boolean;
+  readonly wide?: boolean;
+  readonly disabled?: boolean;
+  /** Nothing, or why it did not happen, in words for the person who asked. */
+  act(): Promise<ComponentChildren | undefined>;
+  onClose(): void;
+}
+
+/** Asks before doing; stays open and says why when it could not be done. */
+export function Confirm({ title, children, action, danger = false, wide, disabled = false, act, onClose }: ConfirmProps) {
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<ComponentChildren>();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (busy || disabled) return;
+    setBusy(true);
+    setRefusal(undefined);
+    try {
+      const refused = await act();
+      if (refused === undefined) onClose();
+      else setRefusal(refused);
+    } catch (error) {
+      setRefusal(<FailureText error={asFailure(error)} />);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} wide={wide} onClose={onClose}>
+      <form onSubmit={submit} noValidate>
+        <div class="dialog-body">
+          {children}
+          <div role="alert">{refusal !== undefined && <div class="banner bad">{refusal}</div>}</div>
+        </div>
+        <footer class="dialog-foot">
+          <button type="button" class="button" onClick={onClose}>
+            Keep as it is
+          </button>
+          <button type="submit" class={danger ? "button danger" : "button primary"} disabled={disabled} aria-disabled={busy}>
+            {busy ? "Working…" : action}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+export function FailureText({ error }: { readonly error: ApiFailure }) {
+  return (
+    <span>
+      {error.message} {error.hint}
+    </span>
+  );
+}

@@ -1,0 +1,45 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Expand, visible } from "./stored-text.tsx";
+
+export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 2) ?? "undefined";
+
+const clippedCharacters = 6_000;
+/** Beyond this a page is slower with colours than without. */
+const colouredCharactersMax = 60_000;
+const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
+
+/** A stored value as indented JSON. */
+export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const text = prettyJson(value);
+  const [open, setOpen] = useState(false);
+  const shown = open || text.length <= clippedCharacters ? text : `${text.slice(0, clippedCharacters)}…`;
+  return (
+    <div class="json">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0} role="region" aria-label={label}>
+        <code>{shown.length <= colouredCharactersMax ? coloured(shown) : visible(shown)}</code>
+      </pre>
+      {text.length > clippedCharacters && <Expand open={open} size={text.length} onToggle={() => setOpen(!open)} />}
+    </div>
+  );
+}
+
+export function coloured(text: string): ComponentChildren {
+  const parts: ComponentChildren[] = [];
+  let from = 0;
+  for (const match of text.matchAll(tokens)) {
+    const [whole, string, colon, word, number] = match;
+    if (match.index > from) parts.push(text.slice(from, match.index));
+    const kind = string === undefined ? (word === undefined ? "number" : "word") : colon === undefined ? "string" : "key";
+    parts.push(
+      <span key={match.index} class={`json-${kind}`}>
+        {visible(string ?? word ?? number ?? whole)}
+      </span>,
+    );
+    if (colon !== undefined) parts.push(colon);
+    from = match.index + whole.length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}

@@ -1,0 +1,73 @@
+import type { ComponentChildren } from "preact";
+import type { ApiFailure } from "../data/api-client.ts";
+import { Icon } from "./icon.tsx";
+
+/** Nothing there: says what would be there, and how it comes to be. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="state-panel">
+      <p class="state-title">{title}</p>
+      {children !== undefined && <p>{children}</p>}
+    </div>
+  );
+}
+
+export function Failed({ error, onRetry }: { readonly error: ApiFailure; onRetry?(): void }) {
+  return (
+    <div class="state-panel failed" role="alert">
+      <p class="state-title">
+        <Icon name="warning" /> {error.message}
+      </p>
+      {error.hint !== undefined && <p>{error.hint}</p>}
+      {onRetry !== undefined && (
+        <button type="button" class="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Lines where the content will be; told to a screen reader once. Shown late, so that a fast answer causes no flicker. */
+export function Loading({ what, lines = 6 }: { readonly what: string; readonly lines?: number }) {
+  return (
+    <div class="loading" role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: lines }, (_, line) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all alike.
+        <div key={line} class="loading-line" />
+      ))}
+    </div>
+  );
+}
+
+/** What was read before stays on the page; that it could not be read again is said above it. */
+export function Outdated({ error, onRetry }: { readonly error: ApiFailure; onRetry(): void }) {
+  return (
+    <div class="banner warn" role="status">
+      <span>
+        What you see may be outdated: {error.message} {error.hint}
+      </span>
+      <button type="button" class="button small" onClick={onRetry}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+interface Shown<T> {
+  readonly data?: T;
+  readonly error?: ApiFailure;
+  readonly loading: boolean;
+  reload(): void;
+}
+
+/** The three states of everything that is read. */
+export function Answer<T>({ query, what, lines, children }: { readonly query: Shown<T>; readonly what: string; readonly lines?: number; children(data: T): ComponentChildren }) {
+  if (query.data === undefined) return query.error === undefined ? <Loading what={what} lines={lines} /> : <Failed error={query.error} onRetry={query.reload} />;
+  return (
+    <>
+      {query.error !== undefined && <Outdated error={query.error} onRetry={query.reload} />}
+      {children(query.data)}
+    </>
+  );
+}

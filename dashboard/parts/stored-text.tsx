@@ -1,0 +1,78 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { formatBytes } from "./format.ts";
+
+/**
+ * Characters that nobody sees and that change what others see: controls, direction marks and overrides, zero widths, tag characters.
+ * In running text the joiners that scripts and emoji need are left alone.
+ */
+const unseenInNames = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu;
+const unseenInProse = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u180E\u200B\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu;
+
+const meanings: Readonly<Record<string, string>> = {
+  "\u200B": "zero width space",
+  "\u200C": "zero width non-joiner",
+  "\u200D": "zero width joiner",
+  "\u200E": "left-to-right mark",
+  "\u200F": "right-to-left mark",
+  "\u202A": "left-to-right embedding",
+  "\u202B": "right-to-left embedding",
+  "\u202C": "end of direction change",
+  "\u202D": "left-to-right override",
+  "\u202E": "right-to-left override",
+  "\u2066": "left-to-right isolate",
+  "\u2067": "right-to-left isolate",
+  "\u2068": "isolate",
+  "\u2069": "end of isolate",
+  "\uFEFF": "byte order mark",
+};
+
+/** The text, with a small sign in the place of every character that cannot be seen. */
+export function visible(text: string, unseen: RegExp = unseenInProse): ComponentChildren {
+  if (text.search(unseen) < 0) return text;
+  const parts: ComponentChildren[] = [];
+  let from = 0;
+  for (const match of text.matchAll(unseen)) {
+    const code = `U+${(match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+    parts.push(text.slice(from, match.index));
+    parts.push(
+      <span class="unseen" key={match.index} title={meanings[match[0]] ?? "a character that cannot be seen"}>
+        {code}
+      </span>,
+    );
+    from = match.index + match[0].length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+/** A key, an id, a person's name: one line, set apart from the direction of its surroundings. */
+export function Name({ text, mono = true }: { readonly text: string; readonly mono?: boolean }) {
+  const shown = text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax)}…` : text;
+  return (
+    <bdi class={mono ? "name mono" : "name"} title={text.length > 24 ? text.slice(0, 2_000) : undefined}>
+      {text === "" ? <span class="muted">(empty)</span> : visible(shown, unseenInNames)}
+    </bdi>
+  );
+}
+const nameCharactersMax = 400;
+
+/** Running text as it was written: its own lines, its own direction; long ones open on demand. */
+export function Prose({ text, charactersMax = 2_000 }: { readonly text: string; readonly charactersMax?: number }) {
+  const [open, setOpen] = useState(false);
+  const clipped = !open && text.length > charactersMax;
+  return (
+    <div class="prose">
+      <bdi>{visible(clipped ? `${text.slice(0, charactersMax)}…` : text)}</bdi>
+      {text.length > charactersMax && <Expand open={open} size={text.length} onToggle={() => setOpen(!open)} />}
+    </div>
+  );
+}
+
+export function Expand({ open, size, onToggle }: { readonly open: boolean; readonly size: number; onToggle(): void }) {
+  return (
+    <button type="button" class="expand" aria-expanded={open} onClick={onToggle}>
+      {open ? "Show less" : `Show all ${formatBytes(size)}`}
+    </button>
+  );
+}

@@ -1,0 +1,134 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { scrollBackTo, scrolledBack } from "../router.ts";
+
+export interface Column<Row> {
+  readonly heading: string;
+  /** A grid track: "2fr", "6rem". */
+  readonly track: string;
+  readonly align?: "end";
+  /** Where it stands on a narrow screen: two lines, each with something at its end. */
+  readonly narrow: "first" | "first-end" | "second" | "second-end" | "hidden";
+  cell(row: Row): ComponentChildren;
+}
+
+interface TableProps<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  keyOf(row: Row): string;
+  /** The first column of a row leads here; the whole row can be clicked. */
+  hrefOf?(row: Row): string;
+  /** How many there are in all, where that is known. */
+  readonly total?: number;
+  readonly more?: boolean;
+  readonly loadingMore?: boolean;
+  onMore?(): void;
+  toneOf?(row: Row): string | undefined;
+}
+
+const overscan = 8;
+const moreAhead = 40;
+const narrowScreen = matchMedia("(max-width: 44rem)");
+const rowHeight = (): number => (narrowScreen.matches ? 66 : 42);
+
+/** A table of any length: only the rows near the window are in the page. Arrow keys walk from row to row. */
+export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total, more = false, loadingMore = false, onMore, toneOf }: TableProps<Row>) {
+  const body = useRef<HTMLDivElement>(null);
+  const [range, setRange] = useState({ first: 0, last: 40, height: rowHeight() });
+  const [current, setCurrent] = useState(0);
+  const wantsFocus = useRef(false);
+
+  useLayoutEffect(() => {
+    if (scrollBackTo !== undefined && rows.length > 0) {
+      scrollTo(0, scrollBackTo);
+      scrolledBack();
+    }
+    let asked = 0;
+    const measure = () => {
+      asked = 0;
+      const height = rowHeight();
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.floor(-top / height) - overscan);
+      const last = Math.min(rows.length, Math.ceil((innerHeight - top) / height) + overscan);
+      setRange((before) => (before.first === first && before.last === last && before.height === height ? before : { first, last, height }));
+      if (more && last > rows.length - moreAhead) onMore?.();
+    };
+    const schedule = () => {
+      asked ||= requestAnimationFrame(measure);
+    };
+    measure();
+    addEventListener("scroll", schedule, { passive: true });
+    addEventListener("resize", schedule);
+    return () => {
+      cancelAnimationFrame(asked);
+      removeEventListener("scroll", schedule);
+      removeEventListener("resize", schedule);
+    };
+  }, [rows, more, onMore]);
+
+  const focusable = current >= range.first && current < range.last ? current : range.first;
+  useEffect(() => {
+    if (!wantsFocus.current) return;
+    const link = body.current?.querySelector<HTMLElement>(`[data-row="${current}"] a`);
+    if (link === null || link === undefined) return;
+    wantsFocus.current = false;
+    link.focus();
+  });
+
+  const walk = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12, Home: -rows.length, End: rows.length };
+    const step = steps[event.key];
+    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || !(event.target instanceof HTMLAnchorElement)) return;
+    event.preventDefault();
+    const next = Math.min(rows.length - 1, Math.max(0, focusable + step));
+    wantsFocus.current = true;
+    setCurrent(next);
+    const top = (body.current?.getBoundingClientRect().top ?? 0) + next * range.height;
+    if (top < 120) scrollBy(0, top - 120);
+    else if (top + range.height > innerHeight - 40) scrollBy(0, top + range.height - innerHeight + 40);
+  };
+
+  const shown = rows.slice(range.first, range.last);
+  const tracks = { "--tracks": columns.map(({ track }) => track).join(" "), "--row-height": `${range.height}px` };
+  return (
+    <div class="table" role="table" aria-label={label} aria-rowcount={total === undefined ? (more ? -1 : rows.length + 1) : total + 1} style={tracks}>
+      <div class="table-head" role="rowgroup">
+        <div class="table-row" role="row" aria-rowindex={1}>
+          {columns.map(({ heading, align }) => (
+            <div key={heading} role="columnheader" class={align === "end" ? "end" : undefined}>
+              {heading}
+            </div>
+          ))}
+        </div>
+      </div>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the links inside. */}
+      <div class="table-body" role="rowgroup" ref={body} onKeyDown={walk} style={{ paddingTop: `${range.first * range.height}px`, height: `${rows.length * range.height}px` }}>
+        {shown.map((row, offset) => {
+          const index = range.first + offset;
+          const href = hrefOf?.(row);
+          return (
+            <div key={keyOf(row)} class="table-row" role="row" aria-rowindex={index + 2} data-row={index} data-tone={toneOf?.(row)}>
+              {columns.map(({ heading, cell, align, narrow }, column) => (
+                <div key={heading} role="cell" class={align === "end" ? "end" : undefined} data-narrow={narrow}>
+                  {column === 0 && href !== undefined ? (
+                    <a class="row-link" href={href} tabIndex={index === focusable ? 0 : -1} onFocus={() => setCurrent(index)}>
+                      {cell(row)}
+                    </a>
+                  ) : (
+                    cell(row)
+                  )}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {loadingMore && (
+        <p class="table-more" role="status">
+          Reading more…
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ActivityItem, ActivityPage, Kind } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
+import { usePages } from "../data/use-pages.ts";
+import { Subject, Who } from "../parts/activity-line.tsx";
+import { KindTag, kindWords } from "../parts/badge.tsx";
+import { plural } from "../parts/format.ts";
+import { PageHead } from "../parts/panel.tsx";
+import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { Ago } from "../parts/time.tsx";
+import type { Column } from "../parts/windowed-table.tsx";
+import { WindowedTable } from "../parts/windowed-table.tsx";
+import { refine, route } from "../router.ts";
+import { useView } from "../view-context.ts";
+
+const kinds: readonly Kind[] = ["state", "lease", "workflow", "session", "checkpoint", "knowledge"];
+
+export function ActivityView() {
+  const { api, namespace } = useView();
+  const { query } = useCell(route);
+  const kind = query.get("kind") ?? "";
+  const who = query.get("who") ?? "";
+  const subject = query.get("subject") ?? "";
+  const [typed, setTyped] = useState({ who, subject });
+  const typing = useRef(false);
+  useEffect(() => {
+    if (!typing.current) setTyped({ who, subject });
+    typing.current = false;
+  }, [who, subject]);
+  useEffect(() => {
+    if (typed.who === who && typed.subject === subject) return;
+    const timer = setTimeout(() => {
+      typing.current = true;
+      refine(typed);
+    }, 250);
+    return () => clearTimeout(timer);
+  }, [typed.who, typed.subject]);
+  const pages = usePages<ActivityPage, ActivityItem>({
+    path: `${api}/activity`,
+    fields: { kind, who, subject },
+    cursorField: "before",
+    pageSize: 100,
+    pageSizeMax: 500,
+    rows: ({ items }) => items,
+    next: ({ next }) => next,
+    keyOf,
+    // Every change is a new row of its own, at the top.
+    subjectOf: (change) =>
+      change.heartbeat !== true && (kind === "" || change.kind === kind) && (who === "" || change.agent === who || change.writer === who) && change.subject.startsWith(subject) ? keyOf(change) : undefined,
+    newcomers: "first",
+  });
+  const filtered = kind !== "" || who !== "" || subject !== "";
+  const columns: readonly Column<ActivityItem>[] = [
+    { heading: "Kind", track: "5.5rem", narrow: "hidden", cell: (item) => <KindTag kind={item.kind} /> },
+    { heading: "What", track: "minmax(12rem, 2fr)", narrow: "first", cell: (item) => <Subject item={item} namespace={namespace} /> },
+    {
+      heading: "Done",
+      track: "minmax(6rem, 0.8fr)",
+      narrow: "first-end",
+      cell: (item) => (
+        <>
+          {item.operation}
+          {item.times !== undefined && item.times > 1 && ` × ${item.times}`}
+        </>
+      ),
+    },
+    { heading: "By", track: "minmax(7rem, 1.4fr)", narrow: "second", cell: (item) => <Who agent={item.agent} writer={item.writer} /> },
+    { heading: "Revision", track: "5.5rem", align: "end", narrow: "hidden", cell: (item) => <span class="mono">{item.revision}</span> },
+    { heading: "When", track: "7rem", align: "end", narrow: "second-end", cell: (item) => <Ago at={item.atMs} /> },
+  ];
+  return (
+    <>
+      <PageHead title="Activity" lead="Everything that was done, newest first, with who did it." />
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Kind
+          <select value={kind} onChange={(event) => refine({ kind: event.currentTarget.value })}>
+            <option value="">Every kind</option>
+            {kinds.map((each) => (
+              <option key={each} value={each}>
+                {kindWords[each]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Begins with
+          <input type="search" class="mono" spellcheck={false} autocapitalize="off" placeholder="key, run, resource" value={typed.subject} onInput={(event) => setTyped({ ...typed, subject: event.currentTarget.value })} />
+        </label>
+        <label>
+          Who
+          <input type="search" spellcheck={false} autocapitalize="off" placeholder="agent or person" value={typed.who} onInput={(event) => setTyped({ ...typed, who: event.currentTarget.value })} />
+        </label>
+        <span class="muted count" role="status">
+          {!pages.loading && `${plural(pages.rows.length, "change")}${pages.more ? " so far" : ""}`}
+        </span>
+      </form>
+      {pages.loading ? (
+        <Loading what="activity" />
+      ) : pages.rows.length === 0 && !pages.more ? (
+        pages.error !== undefined ? (
+          <Failed error={pages.error} onRetry={pages.reload} />
+        ) : (
+          <Empty title={filtered ? "Nothing fits these filters" : "Nothing has happened yet"}>{filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change of every agent shows up here."}</Empty>
+        )
+      ) : (
+        <>
+          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
+          <WindowedTable label="Activity, newest first" rows={pages.rows} columns={columns} keyOf={keyOf} more={pages.more} loadingMore={pages.loadingMore} onMore={pages.loadMore} />
+        </>
+      )}
+    </>
+  );
+}
+
+const keyOf = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;

@@ -1,0 +1,177 @@
+import type { ComponentChildren } from "preact";
+import type { JournalPage, JournalRow } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
+import { queryText } from "../data/api-client.ts";
+import { usePages } from "../data/use-pages.ts";
+import { useQuery } from "../data/use-query.ts";
+import { Who } from "../parts/activity-line.tsx";
+import { formatClock, formatDayHeading, plural } from "../parts/format.ts";
+import { LoadMore } from "../parts/load-more.tsx";
+import { PageHead } from "../parts/panel.tsx";
+import { Answer, Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { Name, Prose } from "../parts/stored-text.tsx";
+import { At } from "../parts/time.tsx";
+import { hrefOf, refine, route } from "../router.ts";
+import { useView } from "../view-context.ts";
+
+export function JournalView() {
+  const { api } = useView();
+  const { query } = useCell(route);
+  const workspace = query.get("workspace") ?? "";
+  const pages = usePages<JournalPage, JournalRow>({
+    path: `${api}/journal`,
+    fields: { workspace },
+    cursorField: "before",
+    pageSize: 40,
+    pageSizeMax: 200,
+    rows: ({ entries }) => entries,
+    next: ({ next }) => next,
+    keyOf: ({ id }) => id,
+    subjectOf: ({ kind, subject, written }) => (kind === "checkpoint" && written !== "research" ? subject : undefined),
+    newcomers: "first",
+  });
+  const workspaces = pages.first?.workspaces ?? [];
+  return (
+    <>
+      <PageHead title="Journal" lead="What agents wrote down of their work, day by day." />
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Workspace
+          <select value={workspace} onChange={(event) => refine({ workspace: event.currentTarget.value })}>
+            <option value="">Every workspace</option>
+            {workspace !== "" && !workspaces.some(({ id }) => id === workspace) && <option value={workspace}>{workspace}</option>}
+            {workspaces.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span class="muted count" role="status">
+          {!pages.loading && `${plural(pages.rows.length, "entry", "entries")}${pages.more ? " so far" : ""}`}
+        </span>
+      </form>
+      {pages.loading ? (
+        <Loading what="the journal" />
+      ) : pages.rows.length === 0 ? (
+        pages.error !== undefined ? (
+          <Failed error={pages.error} onRetry={pages.reload} />
+        ) : (
+          <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>Agents write entries with the checkpoint tool, by themselves before their context is compacted.</Empty>
+        )
+      ) : (
+        <>
+          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
+          <Days rows={pages.rows} workspaces={workspaces} />
+          <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Older entries" />
+        </>
+      )}
+    </>
+  );
+}
+
+/** One entry, by its own address. */
+export function JournalEntryView({ id }: { readonly id: string }) {
+  const { api, namespace } = useView();
+  const query = useQuery<JournalPage>(`${api}/journal${queryText({ id })}`, ({ kind, subject }) => kind === "checkpoint" && subject === id);
+  return (
+    <>
+      <PageHead back={{ href: hrefOf(namespace, "journal"), text: "Journal" }} title="Journal entry" />
+      <Answer query={query} what="the entry">
+        {({ entries, workspaces }) =>
+          entries.length === 0 ? <Empty title="There is no such entry">It may have been kept for a limited time only.</Empty> : <Days rows={entries} workspaces={workspaces} />
+        }
+      </Answer>
+    </>
+  );
+}
+
+function Days({ rows, workspaces }: { readonly rows: readonly JournalRow[]; readonly workspaces: JournalPage["workspaces"] }) {
+  const nowMs = Date.now();
+  const days = new Map<string, JournalRow[]>();
+  for (const row of rows) {
+    const day = formatDayHeading(row.atMs, nowMs);
+    const entries = days.get(day);
+    if (entries === undefined) days.set(day, [row]);
+    else entries.push(row);
+  }
+  const names = new Map(workspaces.map(({ id, name }) => [id, name]));
+  return (
+    <>
+      {[...days].map(([day, entries]) => (
+        <section key={day} class="day">
+          <h2>{day}</h2>
+          <ol class="entries">
+            {entries.map((entry) => (
+              <Entry key={entry.id} entry={entry} workspace={names.get(entry.workspace) ?? entry.workspace} />
+            ))}
+          </ol>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function Entry({ entry, workspace }: { readonly entry: JournalRow; readonly workspace: string }) {
+  const { namespace } = useView();
+  return (
+    <li class="entry">
+      <a class="entry-time" href={hrefOf(namespace, "journal", entry.id)} aria-label={`Entry of ${formatClock(entry.atMs)}`}>
+        <At at={entry.atMs} as={formatClock} />
+      </a>
+      <div class="entry-body">
+        <Prose text={entry.text} charactersMax={600} />
+        {entry.highlights.length > 0 && (
+          <ul class="highlights">
+            {entry.highlights.map((highlight) => (
+              <li key={highlight}>
+                <Prose text={highlight} charactersMax={300} />
+              </li>
+            ))}
+          </ul>
+        )}
+        <ul class="meta">
+          <Meta name="Workspace">
+            <Name text={workspace} mono={false} />
+          </Meta>
+          {entry.branch !== undefined && (
+            <Meta name="Branch">
+              <Name text={entry.branch} />
+            </Meta>
+          )}
+          <Meta name="By">
+            <Who agent={entry.agent} writer={entry.writer} />
+          </Meta>
+          {entry.tags.map((tag) => (
+            <Meta key={tag} name="Tag">
+              <span class="tag">
+                <Name text={tag} mono={false} />
+              </span>
+            </Meta>
+          ))}
+        </ul>
+        {entry.files.length > 0 && (
+          <details class="files">
+            <summary>{plural(entry.files.length, "file")}</summary>
+            <ul>
+              {entry.files.map((file) => (
+                <li key={file}>
+                  <Name text={file} />
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Meta({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <li>
+      <span class="unsighted">{name}: </span>
+      {children}
+    </li>
+  );
+}

@@ -1,0 +1,204 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ResearchPage } from "../../src/surfaces/dashboard/api.ts";
+import type { ApiFailure } from "../data/api-client.ts";
+import { asFailure, callTool } from "../data/api-client.ts";
+import { usePages } from "../data/use-pages.ts";
+import { plural } from "../parts/format.ts";
+import { LoadMore } from "../parts/load-more.tsx";
+import { Facts, PageHead, Panel } from "../parts/panel.tsx";
+import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { Name, Prose, visible } from "../parts/stored-text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { hrefOf } from "../router.ts";
+import { useView } from "../view-context.ts";
+import { KnowledgeTabs } from "./knowledge.tsx";
+
+type Row = ResearchPage["checkpoints"][number];
+
+export function ResearchView() {
+  const { api, namespace } = useView();
+  const pages = usePages<ResearchPage, Row>({
+    path: `${api}/research`,
+    fields: {},
+    cursorField: "cursor",
+    pageSize: 40,
+    pageSizeMax: 100,
+    rows: ({ checkpoints }) => checkpoints,
+    next: ({ next }) => next,
+    keyOf: ({ id }) => id,
+    subjectOf: ({ kind, subject, written }) => (kind === "checkpoint" && written !== "journal" ? subject : undefined),
+    newcomers: "first",
+  });
+  return (
+    <>
+      <PageHead title="Knowledge" lead="Where lines of research stood: the question, the thesis, and how sure the agent was." />
+      <KnowledgeTabs chosen="research" />
+      {pages.loading ? (
+        <Loading what="research checkpoints" />
+      ) : pages.rows.length === 0 ? (
+        pages.error !== undefined ? (
+          <Failed error={pages.error} onRetry={pages.reload} />
+        ) : (
+          <Empty title="No research checkpoints yet">Agents save one with save_checkpoint when a question, a thesis or a turn in their research is worth keeping.</Empty>
+        )
+      ) : (
+        <>
+          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
+          <p class="muted count" role="status">
+            {plural(pages.rows.length, "checkpoint")}
+            {pages.more && " so far"}
+          </p>
+          <ul class="cards one">
+            {pages.rows.map(({ id, atMs, question, thesis, confidence }) => (
+              <li key={id} class="card">
+                <div class="card-head">
+                  <a class="card-link" href={hrefOf(namespace, "research", id)}>
+                    <bdi>{visible(question.slice(0, 300))}</bdi>
+                  </a>
+                  {confidence !== undefined && <Confidence value={confidence} />}
+                </div>
+                <p class="card-text">
+                  <bdi>{visible(thesis.slice(0, 400))}</bdi>
+                </p>
+                <div class="card-foot">
+                  <Name text={id} />
+                  <Ago at={atMs} />
+                </div>
+              </li>
+            ))}
+          </ul>
+          <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Older checkpoints" />
+        </>
+      )}
+    </>
+  );
+}
+
+function Confidence({ value }: { readonly value: number }) {
+  const percent = Math.round(value * 100);
+  return (
+    <span class="confidence">
+      <meter min={0} max={100} value={percent} aria-label={`Confidence ${percent} percent`} />
+      {percent} %
+    </span>
+  );
+}
+
+interface Checkpoint {
+  readonly core_question?: string;
+  readonly thesis?: string;
+  readonly confidence?: number;
+  readonly trigger?: string;
+  readonly open_questions?: readonly string[];
+  readonly sources?: readonly { readonly id: string; readonly type: string; readonly take: string; readonly relation: string }[];
+  readonly tensions?: readonly { readonly between: readonly string[]; readonly nature: string; readonly resolution?: string }[];
+  readonly unique_contributions?: readonly { readonly type: string; readonly content: string }[];
+  readonly action?: { readonly goal: string; readonly type: string };
+  readonly skill?: string;
+}
+
+/** A checkpoint never changes: it is read once, by the tool that agents read it with. */
+export function ResearchDetailView({ id }: { readonly id: string }) {
+  const { namespace } = useView();
+  const [state, setState] = useState<{ readonly checkpoint?: Checkpoint; readonly error?: ApiFailure }>({});
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    let left = false;
+    setState({});
+    callTool(namespace, "load_checkpoint", { checkpoint_id: id }).then(
+      ({ checkpoint }) => !left && setState({ checkpoint: checkpoint as Checkpoint }),
+      (error: unknown) => !left && setState({ error: asFailure(error) }),
+    );
+    return () => {
+      left = true;
+    };
+  }, [namespace, id, tries]);
+  const { checkpoint, error } = state;
+  return (
+    <>
+      <PageHead back={{ href: hrefOf(namespace, "research"), text: "Research" }} title={<bdi>{visible(checkpoint?.core_question ?? id)}</bdi>} />
+      {error !== undefined ? <Failed error={error} onRetry={() => setTries(tries + 1)} /> : checkpoint === undefined ? <Loading what="the checkpoint" /> : <Detail id={id} checkpoint={checkpoint} />}
+    </>
+  );
+}
+
+const relationSigns: Readonly<Record<string, string>> = { supports: "+", contradicts: "−", nuances: "~" };
+
+function Detail({ id, checkpoint }: { readonly id: string; readonly checkpoint: Checkpoint }) {
+  const { open_questions: questions = [], sources = [], tensions = [], unique_contributions: found = [], action } = checkpoint;
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Confidence", checkpoint.confidence === undefined ? undefined : <Confidence key="confidence" value={checkpoint.confidence} />],
+          ["Why it was saved", checkpoint.trigger?.replaceAll("_", " ")],
+          ["For skill", checkpoint.skill],
+          ["Id", <Name key="id" text={id} />],
+        ]}
+      />
+      <Panel title="Thesis">
+        <Prose text={checkpoint.thesis ?? ""} />
+      </Panel>
+      <div class="grid">
+        {questions.length > 0 && (
+          <Panel title="Open questions" class="half">
+            <ul class="bullets">
+              {questions.map((question) => (
+                <li key={question}>
+                  <Prose text={question} />
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+        {sources.length > 0 && (
+          <Panel title="Sources" class="half">
+            <ul class="sources">
+              {sources.map((source) => (
+                <li key={`${source.id} ${source.take}`} class={source.relation}>
+                  <span class="source-sign" title={source.relation}>
+                    {relationSigns[source.relation] ?? "·"}
+                  </span>
+                  <div>
+                    <Name text={source.id} /> <span class="muted">{source.type}</span>
+                    <Prose text={source.take} />
+                  </div>
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+        {tensions.length > 0 && (
+          <Panel title="Tensions" class="half">
+            <ul class="bullets">
+              {tensions.map(({ between, nature, resolution }) => (
+                <li key={`${between.join(" ")} ${nature}`}>
+                  <Name text={between.join(" against ")} mono={false} /> <span class="muted">{resolution ?? "unresolved"}</span>
+                  <Prose text={nature} />
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+        {found.length > 0 && (
+          <Panel title="Found out" class="half">
+            <ul class="bullets">
+              {found.map(({ type, content }) => (
+                <li key={content}>
+                  <span class="muted">{type}</span>
+                  <Prose text={content} />
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+        {action !== undefined && (
+          <Panel title="What it is for" class="half">
+            <Prose text={action.goal} />
+            <p class="muted">{action.type}</p>
+          </Panel>
+        )}
+      </div>
+    </>
+  );
+}

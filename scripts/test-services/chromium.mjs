@@ -1,0 +1,56 @@
+// A Chromium for the browser tests and the screenshots. `node scripts/test-services/chromium.mjs` prints its path.
+// Looked for on the PATH, in the usual folders and in .cache/chromium; fetched into the last, from Debian's packages with the libraries and a font they need, where it is nowhere.
+import { existsSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cachedFolder, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
+
+/** Popover, `dialog`, container queries and `light-dark()` are there from here on. */
+const versionMin = 123;
+const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+const usualFolders = ["/usr/bin", "/usr/local/bin", "/usr/lib/chromium", "/snap/bin", "/opt/google/chrome", "/opt/homebrew/bin", "/Applications/Google Chrome.app/Contents/MacOS"];
+const packages = ["chromium-headless-shell", "chromium-common", "fonts-dejavu-core"];
+
+/** The path of a Chromium that runs here, its version, and what it wants in its environment. */
+export function requireChromium() {
+  const given = process.env.HOLDFAST_TEST_CHROMIUM;
+  const found = find(given === undefined ? candidates([...pathFolders(), ...usualFolders]) : [given]) ?? find(candidates([join(cachedFolder("chromium"), "bin")]));
+  if (found !== undefined) return found;
+  const failure = unpackPackages(cachedFolder("chromium"), packages, { "chromium-headless-shell": "usr/lib/chromium/chromium-headless-shell" });
+  const fetched = find(candidates([join(cachedFolder("chromium"), "bin")]));
+  if (fetched !== undefined) return fetched;
+  // As root the distribution may as well install it: that also brings what its libraries load late.
+  if (process.getuid?.() === 0) run("apt-get", ["install", "--yes", "--quiet", "--no-install-recommends", "chromium-headless-shell", "fonts-dejavu-core"], { timeout: 300_000 });
+  const installed = find(candidates(usualFolders));
+  if (installed !== undefined) return installed;
+  throw new Error(
+    `The browser tests need a Chromium or Chrome ${versionMin} or newer. None was found, and it could not be fetched: ${failure ?? "what was fetched does not run"}.\n` +
+      "Put one on the PATH, or name it in HOLDFAST_TEST_CHROMIUM. On Debian or Ubuntu: apt-get install chromium; on macOS: brew install --cask chromium.",
+  );
+}
+
+const candidates = (folders) => names.flatMap((name) => folders.filter((folder) => folder !== "").map((folder) => join(folder, name))).filter((path) => existsSync(path));
+
+function find(paths) {
+  for (const path of paths) {
+    const version = /(\d+)\.\d+\.\d+/.exec(run(path, ["--version"], { timeout: 20_000 }).stdout ?? "");
+    if (version !== null && Number(version[1]) >= versionMin) return { path, version: `Chromium ${version[0]}`, environment: fontEnvironment() };
+  }
+  return undefined;
+}
+
+/** A machine without any font draws no text at all; the one that was fetched is used there. */
+function fontEnvironment() {
+  if (existsSync("/etc/fonts/fonts.conf") || process.platform !== "linux") return {};
+  const folder = cachedFolder("chromium");
+  const file = join(folder, "fonts.conf");
+  if (existsSync(folder) && !existsSync(file))
+    writeFileSync(file, `<?xml version="1.0"?><fontconfig><dir>${join(folder, "usr/share/fonts")}</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>\n`);
+  return existsSync(file) ? { FONTCONFIG_FILE: file } : {};
+}
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url))
+  printOrFail(() => {
+    const { path, version } = requireChromium();
+    return `${version}\n${path}`;
+  });

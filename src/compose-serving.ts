@@ -1,0 +1,145 @@
+import type { AddressInfo } from "node:net";
+import { openStore, toolsOf } from "./compose.ts";
+import type { Config } from "./config.ts";
+import { systemUser } from "./config.ts";
+import { systemNamespace } from "./domain/keyspace.ts";
+import { MemoryEngine } from "./engines/memory/memory-engine.ts";
+import { HoldfastError } from "./kernel/errors.ts";
+import type { Log } from "./kernel/log.ts";
+import { openLog } from "./kernel/log.ts";
+import { version } from "./kernel/version.ts";
+import { openReservedStore } from "./store/namespace-store.ts";
+import type { Store } from "./store/store.ts";
+import type { ApiRoute } from "./surfaces/dashboard/api-route.ts";
+import { openApiRoutes } from "./surfaces/dashboard/routes.ts";
+import { hasUsableCredential, openAuthenticate } from "./surfaces/http/authenticate.ts";
+import { Front } from "./surfaces/http/front.ts";
+import { openReadiness } from "./surfaces/http/health-answer.ts";
+import type { HttpLimits } from "./surfaces/http/http-limits.ts";
+import { httpLimits } from "./surfaces/http/http-limits.ts";
+import { openHttpMetrics } from "./surfaces/http/http-metrics.ts";
+import { openJwtVerifier } from "./surfaces/http/jwt.ts";
+import { jwtSettingsOf } from "./surfaces/http/jwt-settings.ts";
+import { listen, shownAddress } from "./surfaces/http/listen.ts";
+import { isLoopbackAddress } from "./surfaces/http/local-operator.ts";
+import { metricsAnswer } from "./surfaces/http/metrics-text.ts";
+import { openOriginCheck } from "./surfaces/http/request-origin.ts";
+import { openChallenges, resourceMetadata } from "./surfaces/http/resource-metadata.ts";
+import { Routes } from "./surfaces/http/routes.ts";
+import { openStaticFiles } from "./surfaces/http/static-files.ts";
+import { Tenants } from "./surfaces/http/tenants.ts";
+import type { McpHttpOptions } from "./surfaces/mcp/http/mcp-http.ts";
+import { openMcpHttp } from "./surfaces/mcp/http/mcp-http.ts";
+import { openMeter } from "./telemetry/open-meter.ts";
+
+export interface ServingOptions {
+  /** The built page's files. */
+  readonly dashboardFolder: string;
+  readonly log?: Log;
+  /** What only tests change. */
+  readonly limits?: Partial<HttpLimits>;
+  readonly mcp?: Partial<McpHttpOptions>;
+  /** Beside the dashboard's own. */
+  readonly apiRoutes?: readonly ApiRoute[];
+}
+
+/** A server that listens. Disposed of, it stops gracefully. */
+export interface Serving extends AsyncDisposable {
+  /** Where callers find it. */
+  readonly url: string;
+  readonly mcpUrl: string;
+  readonly address: AddressInfo;
+  /** Whoever sits at this machine needs no token. */
+  readonly trustsOperator: boolean;
+  readonly front: Front;
+  /** The reserved namespace, where tokens are. */
+  readonly system: Store;
+}
+
+/** Everything that answers HTTP, put together from one configuration and listening when it resolves. */
+export async function openServing(
+  config: Config,
+  { dashboardFolder, log = openLog(config.logLevel), limits: given = {}, mcp: mcpOptions = {}, apiRoutes = [] }: ServingOptions,
+): Promise<Serving> {
+  // What is wrong with the settings is told before anything is opened.
+  const tools = toolsOf(config);
+  const jwtSettings = jwtSettingsOf(config);
+  const limits = { ...httpLimits, ...given };
+  const isLoopback = isLoopbackAddress(config.host);
+  const files = await openStaticFiles(dashboardFolder);
+  const meter = openMeter();
+  const opened = await openStore(config, { stays: true, log, creates: !config.readOnly, meter });
+  try {
+    const { clock, server } = opened.base;
+    const { engine } = server;
+    const system = openReservedStore(engine, systemNamespace, clock);
+    if (!isLoopback && !(await hasUsableCredential(system, jwtSettings?.issuer))) throw needsCredential(config);
+    const trustsOperator = isLoopback && config.auth !== "token";
+    const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
+    const challenges = openChallenges(metadata);
+    const tenants = new Tenants({ engine, clock, server, tools, storeOptions: opened.storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });
+    // A read-only server writes nothing of its own either: its sessions live in this process.
+    const sessions = config.readOnly ? openReservedStore(new MemoryEngine(clock), systemNamespace, clock) : system;
+    const mcp = openMcpHttp({ log, clock, sessions, ...mcpOptions });
+    const routes = new Routes({
+      tenants,
+      mcp,
+      apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly }), ...apiRoutes],
+      files,
+      challenges,
+      heartbeatMs: limits.heartbeatMs,
+      resourceMetadata: (request) => resourceMetadata(request, metadata),
+      metricsText: () => metricsAnswer(meter),
+      readiness: openReadiness({ engine, clock, version }),
+    });
+    const front = new Front({
+      limits,
+      rateLimit: config.rateLimit,
+      log,
+      metrics: openHttpMetrics(meter),
+      origins: openOriginCheck({ ...config, loopbackOnly: isLoopback }),
+      authenticate: openAuthenticate({
+        operator: trustsOperator ? systemUser() : undefined,
+        store: system,
+        clock,
+        log,
+        notesUse: !config.readOnly,
+        jwt: jwtSettings && openJwtVerifier({ settings: jwtSettings, clock, log }),
+        challenges,
+      }),
+      routes,
+      stopMcp: (graceMs) => mcp.stop(graceMs),
+    });
+    const address = await listen(front.server, config);
+    // A name may lead anywhere; the operator is trusted only where nobody else can reach us.
+    if (isLoopback && !isLoopbackAddress(address.address)) {
+      await front.stop(0);
+      throw new HoldfastError("invalid_input", `--host: ${config.host} leads to ${address.address}, which others can reach too; nothing was started`, {
+        hint: "Give the address itself.",
+      });
+    }
+    if (files.count === 0) log("warn", "dashboard_missing", { problem: "The page's files do not lie beside the executable; the package was built without them." });
+    const url = config.publicUrl?.replace(/\/$/, "") ?? shownAddress(address);
+    return {
+      url,
+      mcpUrl: `${url}/mcp`,
+      address,
+      trustsOperator,
+      front,
+      system,
+      async [Symbol.asyncDispose]() {
+        await front.stop(limits.stopGraceMs);
+        await mcp[Symbol.asyncDispose]();
+        await opened[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await opened[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+const needsCredential = ({ host, origins }: Config): HoldfastError =>
+  new HoldfastError("invalid_input", `${origins.host}: whoever can reach ${host} would need a credential, and there is none yet; nothing was started`, {
+    hint: "Make one first: holdfast token create --name NAME --role write --namespace NAMESPACE",
+  });

@@ -1,0 +1,59 @@
+import { rangeAfter } from "../../store/ranges.ts";
+import type { Scope } from "../../store/transact.ts";
+import { knowledgeKeys } from "../keyspace.ts";
+import { toNote } from "./knowledge.ts";
+import type { Note, NoteStatus } from "./note.ts";
+import { fullName } from "./note.ts";
+
+export interface NotesQuery {
+  readonly status?: NoteStatus;
+  /** Full names that begin so. */
+  readonly prefix?: string;
+  readonly limit: number;
+  /** The last name of the page before. */
+  readonly after?: string;
+}
+
+/** Contents are read a few at a time, until this much text has come together; and names looked at for one page. */
+const page = { charactersMax: 1_000_000, readAtOnce: 20, lookedAtMax: 2_000 } as const;
+
+/** Notes of every status and trust in the order of their names, for people. A page may be short and still have a next one. */
+export async function listNotes(
+  { store }: Pick<Scope, "store">,
+  { status, prefix = "", limit, after }: NotesQuery,
+): Promise<{ readonly notes: readonly Note[]; readonly next?: string }> {
+  const all = knowledgeKeys.notes(prefix);
+  const notes: Note[] = [];
+  let last = after;
+  let left: number = page.charactersMax;
+  for (let looked = 0; looked < page.lookedAtMax; looked += page.readAtOnce) {
+    const { entries, more } = await store.read(last === undefined ? all : rangeAfter(all, knowledgeKeys.note(last)), { limit: page.readAtOnce });
+    for (const [i, entry] of entries.entries()) {
+      const note = toNote(entry);
+      last = fullName(note.id, note.skill);
+      if (status !== undefined && note.status !== status) continue;
+      notes.push(note);
+      left -= note.content.length;
+      const isLast = !more && i === entries.length - 1;
+      if (notes.length === limit || left <= 0) return isLast ? { notes } : { notes, next: last };
+    }
+    if (!more) return { notes };
+  }
+  return { notes, next: last };
+}
+
+const skillsMax = 100;
+
+/** Skills that have notes of their own, by seeking from one to the next. */
+export async function listSkills({ store }: Pick<Scope, "store">): Promise<readonly string[]> {
+  const skills: string[] = [];
+  let range = knowledgeKeys.notes("@");
+  while (skills.length < skillsMax) {
+    const { entries } = await store.read(range, { limit: 1, values: false });
+    const [, skill] = /^@([^/]+)\//u.exec(entries[0] === undefined ? "" : knowledgeKeys.nameOf(entries[0].key)) ?? [];
+    if (skill === undefined) break;
+    skills.push(skill);
+    range = { ...range, start: knowledgeKeys.notes(`@${skill}/`).end as string };
+  }
+  return skills;
+}

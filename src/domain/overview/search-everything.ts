@@ -1,0 +1,126 @@
+import { findText } from "../../search/find-text.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Entry } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { globalPlace } from "../journal/journal.ts";
+import { journalKeys, knowledgeKeys, researchKeys, stateKeys } from "../keyspace.ts";
+import { readLeaseOverview } from "../leases/lease-overview.ts";
+import { findRuns } from "../workflows/find-runs.ts";
+import { noWorkspaceId } from "../workspace/workspace.ts";
+
+export interface EverythingHit {
+  readonly kind: "key" | "run" | "lease" | "journal" | "note" | "research";
+  readonly id: string;
+  readonly title: string;
+  readonly excerpt: string;
+  readonly atMs: number;
+}
+
+export interface SearchPlaces {
+  readonly workspaceIds: readonly string[];
+  readonly skills: readonly string[];
+}
+
+/** How far each kind is looked through, and how much of it is shown. */
+const looked = { keys: 3_000, runs: 500, leases: 300, places: 200 } as const;
+const shownPerKind = 10;
+const excerptCharacters = 200;
+
+/**
+ * Everything that has a name or a text like this. What was written for readers is found by its words, the rest by its name:
+ * keys that begin so and then those that contain it, runs and leases among the newest.
+ */
+export async function searchEverything(scope: Scope, question: string, places: SearchPlaces): Promise<readonly EverythingHit[]> {
+  const lower = question.toLowerCase();
+  const [keys, runs, leases, written] = await Promise.all([
+    findKeys(scope, question, lower),
+    findNamedRuns(scope, lower),
+    findLeases(scope, lower),
+    findWritten(scope, question, places),
+  ]);
+  return [...keys, ...runs, ...leases, ...written];
+}
+
+async function findKeys({ store }: Scope, question: string, lower: string): Promise<EverythingHit[]> {
+  const found = new Map<string, Entry>();
+  const beginning = await store.read(stateKeys.prefix(question), { limit: shownPerKind, values: false });
+  for (const entry of beginning.entries) found.set(entry.key, entry);
+  let range = stateKeys.all;
+  for (let scanned = 0; scanned < looked.keys && found.size < shownPerKind; scanned += 1_000) {
+    const page = await store.read(range, { values: false });
+    for (const entry of page.entries) if (found.size < shownPerKind && stateKeys.nameOf(entry.key).toLowerCase().includes(lower)) found.set(entry.key, entry);
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined) break;
+    range = { ...range, start: `${last.key}\0` };
+  }
+  if (found.size === 0) return [];
+  const { entries } = await store.read([...found.keys()].map(keyRange));
+  return entries.map((entry) => ({
+    kind: "key",
+    id: stateKeys.nameOf(entry.key),
+    title: stateKeys.nameOf(entry.key),
+    excerpt: cut(JSON.stringify(entry.value)),
+    atMs: entry.updatedAtMs,
+  }));
+}
+
+async function findNamedRuns(scope: Scope, lower: string): Promise<EverythingHit[]> {
+  const { runs } = await findRuns(scope, { tags: [], claimable: false, limit: looked.runs });
+  return runs
+    .filter(({ runId, name, tags, agentId }) =>
+      [runId, name, agentId ?? "", ...Object.entries(tags).map(([tag, value]) => `${tag}=${value}`)].some((text) => text.toLowerCase().includes(lower)),
+    )
+    .slice(0, shownPerKind)
+    .map(({ runId, name, status, lastStep, agentId, updatedAtMs }) => ({
+      kind: "run",
+      id: runId,
+      title: name,
+      excerpt: `${status}, step ${lastStep}${agentId === undefined ? "" : `, ${agentId}`}`,
+      atMs: updatedAtMs,
+    }));
+}
+
+async function findLeases(scope: Scope, lower: string): Promise<EverythingHit[]> {
+  const { leases } = await readLeaseOverview(scope, looked.leases);
+  return leases
+    .filter(({ resource, holder }) => resource.toLowerCase().includes(lower) || holder.toLowerCase().includes(lower))
+    .slice(0, shownPerKind)
+    .map(({ resource, holder, heldSinceMs }) => ({ kind: "lease", id: resource, title: resource, excerpt: `held by ${holder}`, atMs: heldSinceMs }));
+}
+
+async function findWritten({ store }: Scope, question: string, { workspaceIds, skills }: SearchPlaces): Promise<EverythingHit[]> {
+  const journalPlaces = [...new Set([...workspaceIds, noWorkspaceId, globalPlace])].slice(0, looked.places);
+  const areas: Readonly<Record<"journal" | "note" | "research", readonly string[]>> = {
+    note: [undefined, ...skills].map(knowledgeKeys.area),
+    journal: journalPlaces.map(journalKeys.area),
+    research: [researchKeys.area],
+  };
+  const lists = await Promise.all(
+    (["note", "journal", "research"] as const).map(async (kind) => {
+      const { hits } = await findText(store, { areas: areas[kind], question, limit: shownPerKind });
+      if (hits.length === 0) return [];
+      const { entries } = await store.read(hits.map(({ key }) => keyRange(key)));
+      const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+      return hits.flatMap(({ key }) => {
+        const entry = byKey.get(key);
+        return entry === undefined ? [] : [writtenHit(kind, entry)];
+      });
+    }),
+  );
+  return lists.flat();
+}
+
+function writtenHit(kind: "journal" | "note" | "research", entry: Entry): EverythingHit {
+  const value = entry.value as { readonly [field: string]: unknown };
+  if (kind === "note") {
+    const name = knowledgeKeys.nameOf(entry.key);
+    return { kind, id: name, title: name, excerpt: cut(String(value.content)), atMs: entry.updatedAtMs };
+  }
+  if (kind === "journal") {
+    const text = String(value.description);
+    return { kind, id: journalKeys.idOf(entry.key), title: cut(text.split("\n", 1)[0] as string, 80), excerpt: cut(text), atMs: Number(value.createdAtMs) };
+  }
+  return { kind, id: researchKeys.idOf(entry.key), title: cut(String(value.coreQuestion), 120), excerpt: cut(String(value.thesis)), atMs: Number(value.savedAtMs) };
+}
+
+const cut = (text: string, charactersMax: number = excerptCharacters): string => (text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text);

@@ -1,0 +1,61 @@
+import { keyRange } from "../../store/ranges.ts";
+import type { Range } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { leaseKeys, workflowKeys } from "../keyspace.ts";
+import type { LeaseOverview } from "../leases/lease-overview.ts";
+import type { Run } from "../workflows/workflow.ts";
+import { isFinished } from "../workflows/workflow.ts";
+
+/** A run that somebody had in hand and nobody holds now. */
+export interface AbandonedRun {
+  readonly runId: string;
+  readonly name: string;
+  readonly lastStep: number;
+  /** Whose claim lapsed. */
+  readonly holder: string;
+  /** When that one last gave a sign of life, as far as the run shows it. */
+  readonly sinceMs: number;
+}
+
+export interface StuckWork {
+  readonly abandoned: readonly AbandonedRun[];
+  readonly longHeld: readonly LeaseOverview[];
+  readonly awaited: readonly LeaseOverview[];
+}
+
+const longHeldMs = 3_600_000;
+const claimsScannedMax = 500;
+
+/** What waits for somebody who may never come: lapsed claims, leases held for long, lines of waiters. `leases`: those that are live. */
+export async function findStuckWork({ store }: Pick<Scope, "store">, leases: readonly LeaseOverview[], nowMs: number): Promise<StuckWork> {
+  return {
+    abandoned: await findAbandoned({ store }),
+    longHeld: leases.filter((lease) => nowMs - lease.heldSinceMs > longHeldMs),
+    awaited: leases.filter((lease) => lease.waiters.length > 0),
+  };
+}
+
+/** The last holder of a run stays known until somebody else takes it: without a deadline beside it, its claim has lapsed. */
+async function findAbandoned({ store }: Pick<Scope, "store">): Promise<AbandonedRun[]> {
+  const { entries: holders } = await store.read(leaseKeys.claimHolders, { limit: claimsScannedMax });
+  if (holders.length === 0) return [];
+  const runIds = holders.map(({ key }) => workflowKeys.runOfResource(leaseKeys.resourceOfHolder(key)) as string);
+  const deadlines = await store.read(
+    runIds.map((runId) => keyRange(leaseKeys.deadline(workflowKeys.resource(runId)))),
+    { values: false },
+  );
+  const live = new Set(deadlines.entries.map(({ key }) => key));
+  const lapsed = holders.flatMap((holder, i) => {
+    const runId = runIds[i] as string;
+    return live.has(leaseKeys.deadline(workflowKeys.resource(runId))) ? [] : [{ runId, holder: (holder.value as { holder: string }).holder }];
+  });
+  if (lapsed.length === 0) return [];
+  const runs = await store.read(lapsed.map(({ runId }): Range => keyRange(workflowKeys.run(runId))));
+  const byKey = new Map(runs.entries.map((entry) => [entry.key, entry]));
+  return lapsed.flatMap(({ runId, holder }) => {
+    const entry = byKey.get(workflowKeys.run(runId));
+    if (entry === undefined) return [];
+    const run = entry.value as unknown as Run;
+    return isFinished(run) ? [] : [{ runId, name: run.name, lastStep: run.lastStep, holder, sinceMs: entry.updatedAtMs }];
+  });
+}

@@ -1,0 +1,167 @@
+import { keyRange, rangeBefore } from "../../store/ranges.ts";
+import type { Entry, LogRow, Revision } from "../../store/store.ts";
+import { systemWriter } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { leaseKeys, workflowKeys } from "../keyspace.ts";
+import { asItHappened } from "../log-order.ts";
+import type { RunStatus } from "./workflow.ts";
+import type { RunView } from "./workflows.ts";
+
+export type RunEventName = "created" | "claimed" | "taken over" | "renewed" | "lapsed" | "returned" | "step" | "done" | "failed" | "cancelled" | "changed";
+
+/** One thing that happened to a run. */
+export interface RunEvent {
+  readonly atMs: number;
+  readonly revision: Revision;
+  readonly what: RunEventName;
+  readonly step?: number;
+  readonly writer: string;
+  readonly agent?: string;
+  /** Of a claim: the fencing token it began with. */
+  readonly token?: Revision;
+  /** Renewals in a row, told as one. */
+  readonly times?: number;
+}
+
+export interface RunTimeline {
+  /** Oldest first. */
+  readonly events: readonly RunEvent[];
+  /** False: there was more than was looked at, or it is no longer kept; the newest are here. */
+  readonly complete: boolean;
+}
+
+const rowsMax = 500;
+const pagesMax = 3;
+const stepsMax = 500;
+
+/**
+ * What happened to a run, who did it and when. Steps are told by their own entries; what became of the run and of its claim, by the log of those two keys.
+ * `view`: the run as it is now.
+ */
+export async function readTimeline({ store }: Pick<Scope, "store">, view: RunView): Promise<RunTimeline> {
+  const { rows, complete } = await readRows({ store }, view.runId);
+  const steps = await store.read(workflowKeys.steps(view.runId), { limit: stepsMax, reverse: true, values: false });
+  const events = [...toEvents(rows, view), ...steps.entries.map(stepEvent)].sort((a, b) => a.revision - b.revision);
+  return { events: [...events, ...(await readLapse({ store }, events, view))], complete: complete && !steps.more };
+}
+
+/** Rows of the run and of its claim's deadline, oldest first. */
+async function readRows({ store }: Pick<Scope, "store">, runId: string): Promise<{ readonly rows: readonly LogRow[]; readonly complete: boolean }> {
+  const rows: LogRow[] = [];
+  let before: Revision | undefined;
+  for (let pages = 0; pages < pagesMax; pages += 1) {
+    const page = await store.log({
+      ranges: [keyRange(workflowKeys.run(runId)), keyRange(leaseKeys.deadline(workflowKeys.resource(runId)))],
+      before,
+      reverse: true,
+      narrow: true,
+      recorded: { kinds: ["workflow"] },
+      values: false,
+      lenient: true,
+      limit: rowsMax,
+    });
+    rows.push(...page.rows);
+    if (page.done) return { rows: rows.sort(asItHappened), complete: rows.some((row) => row.record?.op === "create") };
+    if (rows.length >= rowsMax) break;
+    before = page.through;
+  }
+  return { rows: rows.sort(asItHappened), complete: false };
+}
+
+function toEvents(rows: readonly LogRow[], view: RunView): RunEvent[] {
+  const events: RunEvent[] = [];
+  // Who has the run, as far as told: a claim by another, without the run having been given back, is a take-over.
+  let holder: string | undefined;
+  for (const row of rows) {
+    const { atMs, revision, writer, agent } = row;
+    const base = { atMs, revision, writer, agent };
+    const who = agent ?? writer;
+    switch (row.record?.op) {
+      case "create":
+        events.push({ ...base, what: "created" });
+        break;
+      case "claim":
+        events.push({ ...base, what: holder !== undefined && holder !== who ? "taken over" : "claimed", token: revision });
+        holder = who;
+        break;
+      case "renew": {
+        const last = events.at(-1);
+        if (last?.what === "renewed") events.pop();
+        events.push({ ...base, what: "renewed", times: (last?.what === "renewed" ? (last.times ?? 1) : 0) + 1 });
+        break;
+      }
+      case "lapse":
+        events.push({ ...base, what: "lapsed" });
+        break;
+      case "release":
+      case "return":
+        events.push({ ...base, what: "returned" });
+        holder = undefined;
+        break;
+      case "retry":
+        events.push({ ...base, what: "failed" });
+        holder = undefined;
+        break;
+      case "finish":
+        events.push({ ...base, what: endingOf(view.status) });
+        break;
+      default:
+        events.push({ ...base, what: "changed" });
+    }
+  }
+  return events;
+}
+
+const endingOf = (status: RunStatus): RunEventName => (status === "done" || status === "failed" || status === "cancelled" ? status : "changed");
+
+const stepEvent = (entry: Entry): RunEvent => ({
+  atMs: entry.updatedAtMs,
+  revision: entry.revision,
+  what: "step",
+  step: workflowKeys.stepOf(entry.key),
+  writer: entry.writer,
+  agent: entry.agent,
+});
+
+/** Nothing is written at the moment a claim lapses: until somebody looks after it, the lapse is worked out here. */
+async function readLapse({ store }: Pick<Scope, "store">, events: readonly RunEvent[], { runId, agentId, claimExpiresAtMs, status }: RunView): Promise<readonly RunEvent[]> {
+  if (agentId === undefined || claimExpiresAtMs !== undefined || endingOf(status) !== "changed") return [];
+  const deadline = keyRange(leaseKeys.deadline(workflowKeys.resource(runId)));
+  const { rows } = await store.log({ ranges: [deadline], reverse: true, narrow: true, lenient: true, values: false, limit: 1 });
+  const [row] = rows;
+  if (row?.op !== "put" || row.expiresAtMs === undefined) return [];
+  return [{ atMs: row.expiresAtMs, revision: events.at(-1)?.revision ?? row.revision, what: "lapsed", writer: systemWriter }];
+}
+
+export interface StoredStep {
+  readonly step: number;
+  readonly atMs: number;
+  readonly output: Entry["value"];
+  readonly writer: string;
+  readonly agent?: string;
+}
+
+/** Outputs are read a few at a time, until this much text has come together. */
+const outputs = { charactersMax: 2_000_000, readAtOnce: 20 } as const;
+
+/** The newest steps before a given one with what they gave, ascending; `more`: there are earlier ones. */
+export async function readSteps(
+  { store }: Pick<Scope, "store">,
+  runId: string,
+  { limit, before }: { readonly limit: number; readonly before?: number },
+): Promise<{ readonly steps: readonly StoredStep[]; readonly more: boolean }> {
+  const steps: StoredStep[] = [];
+  let range = before === undefined ? workflowKeys.steps(runId) : rangeBefore(workflowKeys.steps(runId), workflowKeys.step(runId, before));
+  let left: number = outputs.charactersMax;
+  for (;;) {
+    const page = await store.read(range, { limit: Math.min(outputs.readAtOnce, limit - steps.length), reverse: true });
+    for (const entry of page.entries) {
+      left -= JSON.stringify(entry.value).length;
+      if (left < 0 && steps.length > 0) return { steps: steps.reverse(), more: true };
+      steps.push({ step: workflowKeys.stepOf(entry.key), atMs: entry.updatedAtMs, output: entry.value, writer: entry.writer, agent: entry.agent });
+    }
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined || steps.length >= limit) return { steps: steps.reverse(), more: page.more };
+    range = rangeBefore(range, last.key);
+  }
+}

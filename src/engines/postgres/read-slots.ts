@@ -1,0 +1,136 @@
+import type { Committed, Entry, PreparedCommit } from "../../store/store.ts";
+import type { RawEntry } from "./log-rows.ts";
+import { entryColumns, toEntry } from "./log-rows.ts";
+import type { KnownKeys, KnownSource } from "./namespace-memory.ts";
+import { noKeys } from "./namespace-memory.ts";
+import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import { factsColumn, hostClock, unpackFacts } from "./namespace-row.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+import { bigintArray, intArray, numbers, texts } from "./sql-arrays.ts";
+
+/** One namespace and what is asked about it. */
+export interface Asked {
+  readonly namespace: string;
+  readonly id: number;
+  readonly commits: readonly PreparedCommit[];
+}
+
+/** What was found for one of them. */
+export interface Found {
+  readonly space: NamespaceRow;
+  readonly keys: KnownKeys;
+  readonly requests: ConstructorParameters<typeof KnownSource>[1];
+}
+
+/** Everything that commits to some namespaces name, in one statement, and one more where there are request keys. */
+export class SlotQuestions {
+  readonly #asked: readonly Asked[];
+  readonly #owners: number[] = [];
+  readonly #ids: number[] = [];
+  readonly #keys: string[] = [];
+  readonly #requestOwners = new Map<number, number>();
+  readonly #requestIds: number[] = [];
+  readonly #requestKeys: string[] = [];
+
+  constructor(asked: readonly Asked[]) {
+    this.#asked = asked;
+    for (const [owner, { id, commits }] of asked.entries()) {
+      this.#requestOwners.set(id, owner);
+      for (const key of keysIn(commits)) {
+        this.#owners.push(owner);
+        this.#ids.push(id);
+        this.#keys.push(key);
+      }
+      for (const { request } of commits) {
+        if (request === undefined) continue;
+        this.#requestIds.push(id);
+        this.#requestKeys.push(request.key);
+      }
+    }
+  }
+
+  statements(t: Tables, clock: NamespaceClock): Statement[] {
+    return [this.#slots(t, clock), ...(this.#requestKeys.length > 0 ? [this.#requests(t)] : [])];
+  }
+
+  /** In the order asked. */
+  found([slots, kept]: readonly (Answer | undefined)[], clock: NamespaceClock): Found[] {
+    const spaces: NamespaceRow[] = [];
+    const keys = this.#asked.map(noKeys);
+    for (const [facts, position, text, lapse] of (slots as Answer).rows as unknown as RawSlot[]) {
+      const at = position - 1;
+      if (facts === null) noteSlot(keys[this.#owners[at] as number] as KnownKeys, this.#keys[at] as string, text, lapse);
+      else spaces[at] = unpackFacts(facts, clock, (this.#asked[at] as Asked).namespace);
+    }
+    const requests = this.#asked.map(() => new Map());
+    for (const [id, key, fingerprint, keptUntilMs, outcome] of (kept?.rows ?? []) as unknown as RawRequest[])
+      requests[this.#requestOwners.get(id) as number]?.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
+    return this.#asked.map((_, i) => ({ space: spaces[i] as NamespaceRow, keys: keys[i] as KnownKeys, requests: requests[i] }));
+  }
+
+  /**
+   * The facts of each namespace in a row of their own; what is there under the keys, and where nothing is, what is remembered. The numbers of a key come as one text:
+   * five or six of an entry (the last is its expiry), three of something remembered, one of neither. As columns, taking them apart would be the costliest part of a commit.
+   */
+  #slots(t: Tables, clock: NamespaceClock): Statement {
+    return {
+      name: "slots",
+      text: `SELECT ${factsColumn("h.host")} AS facts, w.i, NULL::text AS numbers, NULL::text AS lapse
+          FROM (SELECT ${hostClock("$2")} AS host) h CROSS JOIN unnest($1::text[]) WITH ORDINALITY AS w (name, i) LEFT JOIN LATERAL (SELECT *, tableoid FROM ${t.namespace} WHERE name = w.name LIMIT 1) s ON true
+        UNION ALL SELECT NULL, u.i, concat_ws(',', coalesce(kv.place, b.place), coalesce(kv.ver, b.ver), coalesce(kv.anchor, b.anchor, 0), kv.created, kv.findable::int, kv.exp),
+          CASE WHEN kv.exp IS NOT NULL THEN (SELECT l.lapse FROM ${t.log} l WHERE l.ns = u.ns AND l.place = kv.place) END
+          FROM unnest($3::int[], $4::text[]) WITH ORDINALITY AS u (ns, k, i)
+          LEFT JOIN LATERAL (SELECT k, place, ver, anchor, created, findable, exp FROM ${t.kv} WHERE ns = u.ns AND k = u.k LIMIT 1) kv ON true
+          LEFT JOIN LATERAL (SELECT place, anchor, ver FROM ${t.tombstone} WHERE kv.k IS NULL AND ns = u.ns AND k = u.k LIMIT 1) b ON true`,
+      values: [texts(this.#asked.map(({ namespace }) => namespace)), clock.testMs, numbers("int", this.#ids), texts(this.#keys)],
+    };
+  }
+
+  #requests(t: Tables): Statement {
+    return {
+      name: "requests",
+      text: `SELECT r.ns, r.key, r.fingerprint, r.kept_until, r.outcome FROM unnest($1::int[], $2::text[]) AS u (ns, key)
+        CROSS JOIN LATERAL (SELECT * FROM ${t.request} WHERE ns = u.ns AND key = u.key LIMIT 1) r`,
+      values: [numbers("int", this.#requestIds), texts(this.#requestKeys)],
+    };
+  }
+}
+
+type RawSlot = [facts: string | null, position: number, numbers: string, lapse: string | null];
+type RawRequest = [ns: number, key: string, fingerprint: string, keptUntilMs: number, outcome: string];
+
+function keysIn(commits: readonly PreparedCommit[]): Set<string> {
+  const keys = new Set<string>();
+  for (const { checks, writes } of commits) {
+    for (const { key } of checks) keys.add(key);
+    for (const { key } of writes) keys.add(key);
+  }
+  return keys;
+}
+
+function noteSlot(known: KnownKeys, key: string, text: string, lapse: string | null): void {
+  const [place, version, nearest, createdAtMs, findable, expiresAtMs] = text.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
+  const anchor = nearest === 0 ? undefined : nearest;
+  if (version === undefined) known.nothing.add(key);
+  else if (createdAtMs === undefined) known.buried.set(key, { place, version, anchor });
+  else known.slots.set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
+}
+
+/** An entry that is promised to somebody. */
+export interface WantedEntry {
+  readonly id: number;
+  readonly place: number;
+  readonly entry: Entry;
+}
+
+/** Only a failed check needs a value: one more round trip then, still under the lock. */
+export const readWanted = (t: Tables, wanted: readonly WantedEntry[]): Statement => ({
+  name: "entries",
+  text: `SELECT u.i, ${entryColumns("l")}, l.v FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY AS u (ns, place, i) CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = u.ns AND place = u.place LIMIT 1) l`,
+  values: [intArray(wanted, ({ id }) => id), bigintArray(wanted, ({ place }) => place)],
+});
+
+export function fillWanted(wanted: readonly WantedEntry[], answer: Answer): void {
+  for (const [position, ...row] of answer.rows as unknown as [number, ...RawEntry][]) Object.assign((wanted[position - 1] as WantedEntry).entry, toEntry(row));
+}

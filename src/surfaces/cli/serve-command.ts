@@ -1,0 +1,52 @@
+import { invalidInput } from "../../kernel/errors.ts";
+import type { Command, Invocation, ServeAnswer } from "./command.ts";
+import { exitCodes } from "./command.ts";
+
+export const serveCommand: Command = {
+  path: ["serve"],
+  summary: "Serve MCP over HTTP and the dashboard",
+  details:
+    "MCP is at /mcp, and at /ns/NAME/mcp for a namespace by name; the dashboard is at /. On a loopback address, which is the default, whoever sits at this machine needs no token. " +
+    "A wider address needs one first: holdfast token create. Ends with Ctrl-C or SIGTERM: calls in flight finish, then the exit code is 0; a second signal ends it at once.",
+  operands: "",
+  flags: [],
+  examples: ["holdfast serve", "holdfast serve --port 9000 --store postgres://db.example.com/holdfast", "holdfast serve --host 0.0.0.0 --allowed-hosts holdfast.example.com"],
+  run: runServe,
+};
+
+async function runServe({ host, flags, words, json }: Invocation): Promise<number> {
+  if (words.length > 0) throw invalidInput("serve", `takes no argument; it was given ${JSON.stringify(words[0])}`);
+  const signals = countSignals(host);
+  try {
+    const serving = await host.serve(flags);
+    host.stdout.write(json ? `${JSON.stringify(facts(serving))}\n` : `${sentence(serving)}\n`);
+    await signals.reached(1);
+    const isStopped = serving[Symbol.asyncDispose]().then(() => true);
+    return (await Promise.race([isStopped, signals.reached(2).then(() => false)])) ? exitCodes.ok : exitCodes.interrupted;
+  } finally {
+    signals.stop();
+  }
+}
+
+const facts = ({ url, mcpUrl, trustsOperator }: ServeAnswer) => ({ url, mcp_url: mcpUrl, dashboard_url: `${url}/`, operator_without_token: trustsOperator });
+
+const sentence = ({ url, mcpUrl, trustsOperator }: ServeAnswer): string =>
+  `Dashboard ${url}/  MCP ${mcpUrl}  (${trustsOperator ? "no token needed on this machine; for others: holdfast token create" : "callers need a token: holdfast token create"})`;
+
+/** Listens from the start: a signal that comes while the store is being opened counts. */
+function countSignals({ onSignal }: Invocation["host"]): { reached(count: number): Promise<void>; stop(): void } {
+  let seen = 0;
+  const waits: { readonly count: number; readonly resolve: () => void }[] = [];
+  const stop = onSignal(() => {
+    seen += 1;
+    for (const { count, resolve } of waits) if (seen >= count) resolve();
+  });
+  return {
+    reached: (count) =>
+      new Promise((resolve) => {
+        if (seen >= count) resolve();
+        else waits.push({ count, resolve });
+      }),
+    stop,
+  };
+}

@@ -1,0 +1,187 @@
+import type { Role } from "../../domain/identity/principal.ts";
+import { roles } from "../../domain/identity/principal.ts";
+import type { Token } from "../../domain/identity/tokens.ts";
+import { createToken, listTokens, requireToken, revokeToken } from "../../domain/identity/tokens.ts";
+import { systemNamespace } from "../../domain/keyspace.ts";
+import { durationForms, parseDurationMs } from "../../kernel/duration.ts";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { openReservedStore } from "../../store/namespace-store.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { CliRuntime, Command, Invocation } from "./command.ts";
+import { exitCodes } from "./command.ts";
+import { confirmed } from "./confirmed.ts";
+import { storeFlags } from "./store-flags.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { formatTime, safeText, styleFor, table } from "./terminal-text.ts";
+
+const tokenCreateCommand: Command = {
+  path: ["token", "create"],
+  summary: "Make a token for holdfast serve and print its secret, once",
+  details:
+    "The secret alone goes to standard output, what it is for to standard error. The store keeps only a hash of it: lost, it cannot be shown again; make another. " +
+    "A token is for all servers on the same store. Its name is what history writes beside every change that is made with it; give each agent or person their own.",
+  operands: "",
+  flags: [
+    { name: "name", takes: "NAME", meaning: "Who will use it: letters, digits, space and . _ @ -. Needed." },
+    { name: "role", takes: "ROLE", choices: roles, meaning: "read: tools that change nothing; write: all but what clears a namespace; admin: everything, and tokens. Needed." },
+    {
+      name: "namespace",
+      takes: "NAME",
+      repeats: true,
+      meaning: "A namespace it may use; may be repeated, the first is its default. '*' is every one. Without it: the one this command works in.",
+    },
+    { name: "expires", takes: "DURATION", meaning: "How long it is valid, for example 90d. Without it: until it is revoked." },
+  ],
+  examples: [
+    "holdfast token create --name ci --role write --namespace builds",
+    "holdfast token create --name dashboard --role read --namespace '*' --expires 90d",
+    "holdfast token create --name anna --role admin --namespace '*' --json",
+  ],
+  run: runCreate,
+};
+
+const tokenListCommand: Command = {
+  path: ["token", "list"],
+  summary: "List the tokens that are valid, with when each was used last",
+  details: "Secrets are not shown; nobody has them. When a token was used is exact to about a minute.",
+  operands: "",
+  flags: [],
+  examples: ["holdfast token list", "holdfast token list --json"],
+  run: runList,
+};
+
+const tokenRevokeCommand: Command = {
+  path: ["token", "revoke"],
+  summary: "End a token for good, on every server within two seconds",
+  operands: "<id>",
+  operandMeanings: [{ name: "id", meaning: "The id that token list shows, or as much of its beginning as only one token has." }],
+  flags: [{ name: "yes", meaning: "Do not ask. Needed where nobody can be asked." }],
+  examples: ["holdfast token revoke 3f9a", "holdfast token revoke 3f9a61c07b12de45 --yes --json"],
+  run: runRevoke,
+};
+
+export const tokenCommands: readonly Command[] = [tokenCreateCommand, tokenListCommand, tokenRevokeCommand];
+
+const scopeOf = ({ base: { server, clock, writer } }: CliRuntime): Scope => ({ store: openReservedStore(server.engine, systemNamespace, clock), clock, writer });
+
+function requireWritable({ config }: CliRuntime, what: string): void {
+  if (config.readOnly) throw new HoldfastError("read_only", `${what} changes the store, and this command was started read-only.`);
+}
+
+async function runCreate({ host, flags, words, json }: Invocation): Promise<number> {
+  if (words.length > 0) throw invalidInput("--name", "give the name with this flag; create takes no argument");
+  const name = flags.name;
+  if (typeof name !== "string") throw invalidInput("--name", "is missing; say who will use the token");
+  const role = roles.find((word) => word === flags.role);
+  if (role === undefined) throw invalidInput("--role", `must be one of ${roles.join(", ")}`);
+  const ttlMs = flags.expires === undefined ? undefined : readDuration(flags.expires as string);
+  await using runtime = await host.open(storeFlags(flags));
+  requireWritable(runtime, "token create");
+  const scope = scopeOf(runtime);
+  const others = (await listTokens(scope)).filter((token) => token.name === name);
+  const { token, secret } = await naming(() => createToken(scope, { name, role, namespaces: namespacesOf(flags.namespace, runtime.config.namespace), ttlMs }));
+  if (json) {
+    host.stdout.write(`${JSON.stringify({ ...toJson(token), secret })}\n`);
+    return exitCodes.ok;
+  }
+  const style = styleFor(host.stderr, runtime.config.colourAllowed, scope.clock.nowMs());
+  host.stderr.write(
+    `Token ${token.id} for ${safeText(token.name)}: ${token.role} in ${shownNamespaces(token)}, valid ${validUntil(token, style)}. This is its secret, shown once:\n`,
+  );
+  host.stdout.write(`${secret}\n`);
+  if (others.length > 0)
+    host.stderr.write(
+      `Note: ${others.map(({ id }) => id).join(", ")} ${others.length === 1 ? "has" : "have"} the same name, and history will not tell them apart. Revoke what is replaced.\n`,
+    );
+  return exitCodes.ok;
+}
+
+function readDuration(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms === undefined || ms <= 0) throw invalidInput("--expires", `must be ${durationForms}`);
+  return ms;
+}
+
+/** Before the command the flag is every command's, and there it is given once. */
+function namespacesOf(given: Invocation["flags"][string] | undefined, configured: string): Token["namespaces"] {
+  const names = given === undefined ? [configured] : typeof given === "string" ? [given] : (given as readonly string[]);
+  if (!names.includes("*")) return names;
+  if (names.length > 1) throw invalidInput("--namespace", "'*' is every namespace and stands alone");
+  return "*";
+}
+
+/** The refusal names the flag that the person wrote. */
+async function naming<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const field = error instanceof HoldfastError ? error.details?.field : undefined;
+    const flag = { name: "--name", role: "--role", expires: "--expires", namespace: "--namespace", namespaces: "--namespace" }[String(field)];
+    if (!(error instanceof HoldfastError) || flag === undefined) throw error;
+    throw new HoldfastError(error.code, error.message.replace(/^[a-z]+: /, `${flag}: `), { hint: error.hint, details: { ...error.details, field: flag } });
+  }
+}
+
+async function runList({ host, flags, words, json }: Invocation): Promise<number> {
+  if (words.length > 0) throw invalidInput("<id>", "list takes no argument; it shows all tokens");
+  await using runtime = await host.open(storeFlags(flags), { onlyLooks: true });
+  const scope = scopeOf(runtime);
+  const tokens = await listTokens(scope);
+  if (json) host.stdout.write(`${JSON.stringify({ tokens: tokens.map(toJson) })}\n`);
+  else if (tokens.length === 0) host.stdout.write("There is no token. Make one: holdfast token create --name NAME --role ROLE\n");
+  else host.stdout.write(renderTokens(tokens, styleFor(host.stdout, runtime.config.colourAllowed, scope.clock.nowMs())));
+  return exitCodes.ok;
+}
+
+async function runRevoke({ host, flags, words, json }: Invocation): Promise<number> {
+  const [part, ...others] = words;
+  if (part === undefined || others.length > 0) throw invalidInput("<id>", "must be the id of one token, or its beginning");
+  await using runtime = await host.open(storeFlags(flags), { onlyLooks: true });
+  requireWritable(runtime, "token revoke");
+  const scope = scopeOf(runtime);
+  const token = await requireToken(scope, part);
+  const question = `Revoke the token ${token.id} of ${safeText(token.name)} (${token.role} in ${shownNamespaces(token)})?`;
+  const isSure = await confirmed(host, { question, otherwise: "nothing was changed", yes: flags.yes === true, json });
+  if (!isSure) {
+    host.stdout.write("Nothing was changed.\n");
+    return exitCodes.negative;
+  }
+  const revoked = await revokeToken(scope, token.id);
+  if (json) host.stdout.write(`${JSON.stringify({ id: token.id, name: token.name, revoked })}\n`);
+  else host.stdout.write(revoked ? `Revoked ${token.id}. Running servers refuse it within two seconds.\n` : `${token.id} was revoked or expired meanwhile.\n`);
+  return exitCodes.ok;
+}
+
+const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1_000);
+
+const toJson = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: Token) => ({
+  id,
+  name,
+  role: role satisfies Role,
+  namespaces,
+  created_at: seconds(createdAtMs),
+  created_by: createdBy,
+  expires_at: seconds(expiresAtMs),
+  last_used_at: seconds(lastUsedAtMs),
+});
+
+const shownNamespaces = ({ namespaces }: Token): string => (namespaces === "*" ? "every namespace" : namespaces.map((name) => safeText(name)).join(", "));
+const validUntil = ({ expiresAtMs }: Token, style: TextStyle): string => (expiresAtMs === undefined ? "until it is revoked" : `until ${formatTime(expiresAtMs / 1_000, style)}`);
+
+function renderTokens(tokens: readonly Token[], style: TextStyle): string {
+  const time = (ms: number | undefined, otherwise: string): string => (ms === undefined ? otherwise : formatTime(ms / 1_000, { ...style, shortTimes: true }));
+  return table(
+    ["id", "name", "role", "namespaces", "created", "by", "expires", "last used"],
+    tokens.map((token) => [
+      token.id,
+      safeText(token.name),
+      token.role,
+      shownNamespaces(token),
+      time(token.createdAtMs, ""),
+      safeText(token.createdBy),
+      time(token.expiresAtMs, "never"),
+      time(token.lastUsedAtMs, "never"),
+    ]),
+    style,
+  );
+}

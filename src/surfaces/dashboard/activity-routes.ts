@@ -1,0 +1,80 @@
+import type { Activity } from "../../domain/history/activity.ts";
+import { readActivity } from "../../domain/history/activity.ts";
+import type { Position } from "../../domain/history/follow-activity.ts";
+import { followActivity } from "../../domain/history/follow-activity.ts";
+import { historyKinds } from "../../domain/keyspace.ts";
+import { invalidInput } from "../../kernel/errors.ts";
+import { limits } from "../../store/limits.ts";
+import type { ActivityItem, ActivityPage, Compacted, Hello, Kind } from "./api.ts";
+import type { ApiRequest, ApiRoute, ServerSentEvent } from "./api-route.ts";
+import { oneOf, pageSize, readQuery, text, wholeNumber } from "./read-query.ts";
+
+export const toActivityItem = (activity: Activity, times = 1): ActivityItem => ({
+  revision: activity.revision,
+  atMs: activity.atMs,
+  kind: (historyKinds as readonly string[]).includes(activity.kind) ? (activity.kind as Kind) : "other",
+  operation: activity.operation,
+  // Whoever knows a session's id may read it: its name is not shown.
+  subject: activity.kind === "session" ? "a session" : activity.subject,
+  ...(activity.title === undefined || activity.title === "" ? {} : { title: activity.title }),
+  writer: activity.writer,
+  ...(activity.agent === undefined ? {} : { agent: activity.agent }),
+  ...(activity.written === undefined ? {} : { written: activity.written }),
+  ...(activity.isHeartbeat ? { heartbeat: true } : {}),
+  ...(times === 1 ? {} : { times }),
+});
+
+const activity: ApiRoute = {
+  method: "GET",
+  path: "/api/ns/:namespace/activity",
+  needs: "read",
+  async handle({ base, query }) {
+    const { heartbeats, ...wanted } = readQuery(query, {
+      before: wholeNumber(1),
+      limit: pageSize({ default: 50, max: 200 }),
+      kind: oneOf(historyKinds),
+      subject: text(limits.keyBytesMax),
+      who: text(limits.keyBytesMax),
+      heartbeats: oneOf(["true", "false"]),
+    });
+    const { items, next } = await readActivity(base, { ...wanted, heartbeats: heartbeats === "true" });
+    const page: ActivityPage = { items: items.map((item) => toActivityItem(item)), ...(next === undefined ? {} : { next }) };
+    return { json: page };
+  },
+};
+
+const events: ApiRoute = {
+  method: "GET",
+  path: "/api/ns/:namespace/events",
+  needs: "read",
+  async handle(request) {
+    const { after } = readQuery(request.query, { after: text(64) });
+    const given = after ?? request.lastEventId;
+    // Before the stream begins, so that a refusal is one: with its status, not in the middle of an answer.
+    const { revision } = await request.base.store.read({ start: "", end: "" });
+    return { events: stream(request, given === undefined || given === "" ? { revision } : toPosition(given)) };
+  },
+};
+
+/** An event's id is the revision, or the revision and how much of it was told where more of it follows. */
+function toPosition(id: string): Position {
+  const [, revision, seen] = /^(\d{1,16})(?:\.(\d{1,4}))?$/.exec(id) ?? [];
+  if (revision === undefined || Number(revision) > limits.revisionMax) throw invalidInput("after", "must be a revision, or the id of the last event received");
+  return seen === undefined ? { revision: Number(revision) } : { revision: Number(revision), seen: Number(seen) };
+}
+
+const toId = ({ revision, seen }: Position): string => (seen === undefined ? String(revision) : `${revision}.${seen}`);
+
+async function* stream({ base, signal }: ApiRequest, from: Position): AsyncGenerator<ServerSentEvent> {
+  const hello: Hello = { revision: from.revision };
+  yield { id: toId(from), event: "hello", data: hello };
+  for await (const followed of followActivity(base, from, signal)) {
+    if (followed.is === "activity") yield { id: toId(followed.position), event: "change", data: toActivityItem(followed.activity, followed.times) };
+    else {
+      const compacted: Compacted = { revision: followed.revision };
+      yield { id: String(followed.revision), event: "compacted", data: compacted };
+    }
+  }
+}
+
+export const activityRoutes: readonly ApiRoute[] = [activity, events];

@@ -1,0 +1,60 @@
+import { mayUse } from "../../domain/identity/principal.ts";
+import type { Log } from "../../kernel/log.ts";
+import { isReservedNamespace } from "../../store/namespace-store.ts";
+import { activityRoutes } from "./activity-routes.ts";
+import type { Me } from "./api.ts";
+import type { ApiRoute } from "./api-route.ts";
+import { healthRoute } from "./health-route.ts";
+import { keyRoutes } from "./key-routes.ts";
+import { memoryRoutes } from "./memory-routes.ts";
+import { openOverviewRoute } from "./overview-route.ts";
+import { readQuery } from "./read-query.ts";
+import { runRoutes } from "./run-routes.ts";
+import { searchRoute } from "./search-route.ts";
+import { tokenRoutes } from "./token-routes.ts";
+import { openToolRoutes } from "./tool-routes.ts";
+
+export interface ApiOptions {
+  readonly log: Log;
+  /** The server takes no change: routes that would make one are not there. */
+  readonly readOnly: boolean;
+}
+
+/** Everything the dashboard asks for, one value per route. */
+export function openApiRoutes({ log, readOnly }: ApiOptions): readonly ApiRoute[] {
+  const routes = [
+    me(readOnly),
+    openOverviewRoute(),
+    healthRoute,
+    ...activityRoutes,
+    ...keyRoutes,
+    ...runRoutes,
+    ...memoryRoutes,
+    searchRoute,
+    ...openToolRoutes(log),
+    ...tokenRoutes,
+  ];
+  return readOnly ? routes.filter(({ method, needs }) => method === "GET" || needs === "read") : routes;
+}
+
+const me = (readOnly: boolean): ApiRoute => ({
+  method: "GET",
+  path: "/api/me",
+  needs: "read",
+  async handle({ principal, base, query }) {
+    readQuery(query, {});
+    const { engine, version } = base.server;
+    const namespaces = (await engine.namespaces()).filter((name) => !isReservedNamespace(name) && mayUse(principal, name)).sort();
+    const answer: Me = {
+      principal: principal.name,
+      kind: principal.kind,
+      role: principal.role,
+      namespaces,
+      defaultNamespace: base.store.namespace,
+      readOnly,
+      version,
+      engine: engine.name,
+    };
+    return { json: answer };
+  },
+});

@@ -1,0 +1,149 @@
+import * as z from "zod";
+import { workflowKeys } from "../../domain/keyspace.ts";
+import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
+import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
+import { findRuns, resumeRun } from "../../domain/workflows/find-runs.ts";
+import { readSteps, readTimeline } from "../../domain/workflows/run-timeline.ts";
+import { cancelRun, returnRun, revokeLease } from "../../domain/workflows/step-in.ts";
+import { runStatuses } from "../../domain/workflows/workflow.ts";
+import type { RunView } from "../../domain/workflows/workflows.ts";
+import { invalidInput } from "../../kernel/errors.ts";
+import { limits } from "../../store/limits.ts";
+import { fromCursor, toCursor } from "../../tools/cursor.ts";
+import { key, token } from "../../tools/fields.ts";
+import type { LeaseRow, LeasesView, RunDetail, RunRow, RunsPage, SteppedIn } from "./api.ts";
+import type { ApiRoute } from "./api-route.ts";
+import { readBody } from "./read-body.ts";
+import { oneOf, pageSize, readQuery, requiredText, text, texts, wholeNumber } from "./read-query.ts";
+
+const cursorBytesMax = 2_048;
+const tagBytesMax = 256;
+
+const runs: ApiRoute = {
+  method: "GET",
+  path: "/api/ns/:namespace/runs",
+  needs: "read",
+  async handle({ base, query }) {
+    const { status, tag, cursor, limit } = readQuery(query, {
+      status: oneOf(runStatuses),
+      tag: texts(16, tagBytesMax),
+      cursor: text(cursorBytesMax),
+      limit: pageSize({ default: 50, max: 200 }),
+    });
+    const found = await findRuns(base, { tags: tag.map(toTag), status, claimable: false, limit, after: cursor === undefined ? undefined : fromCursor("runs", cursor) });
+    const page: RunsPage = { runs: found.runs.map(toRunRow), ...(found.next === undefined ? {} : { next: toCursor("runs", found.next) }) };
+    return { json: page };
+  },
+};
+
+function toTag(given: string): readonly [name: string, value: string] {
+  const split = given.indexOf("=");
+  if (split < 1) throw invalidInput("tag", "must be NAME=VALUE");
+  return [given.slice(0, split), given.slice(split + 1)];
+}
+
+export const toRunRow = (run: RunView): RunRow => ({
+  runId: run.runId,
+  name: run.name,
+  status: run.status,
+  tags: run.tags,
+  ...(run.agentId === undefined ? {} : { agent: run.agentId }),
+  lastStep: run.lastStep,
+  attempts: run.attempts,
+  createdAtMs: run.createdAtMs,
+  updatedAtMs: run.updatedAtMs,
+  ...(run.startedAtMs === undefined ? {} : { startedAtMs: run.startedAtMs }),
+  priority: run.priority,
+  ...(run.claimExpiresAtMs === undefined ? {} : { claimExpiresAtMs: run.claimExpiresAtMs }),
+  ...(run.token === undefined ? {} : { token: run.token }),
+});
+
+const run: ApiRoute = {
+  method: "GET",
+  path: "/api/ns/:namespace/run",
+  needs: "read",
+  async handle({ base, query }) {
+    const { id, stepsBefore } = readQuery(query, { id: requiredText(limits.keyBytesMax), stepsBefore: wholeNumber(0) });
+    const { view, input } = await resumeRun(base, id, { limit: 1 });
+    const [{ steps, more }, timeline] = await Promise.all([readSteps(base, id, { limit: 200, before: stepsBefore }), readTimeline(base, view)]);
+    const detail: RunDetail = {
+      run: toRunRow(view),
+      ...(input === undefined ? {} : { input }),
+      ...(view.result === undefined ? {} : { result: view.result }),
+      ...(view.error === undefined ? {} : { error: view.error }),
+      steps,
+      moreSteps: more,
+      timeline: timeline.events,
+      timelineComplete: timeline.complete,
+    };
+    return { json: detail };
+  },
+};
+
+const leases: ApiRoute = {
+  method: "GET",
+  path: "/api/ns/:namespace/leases",
+  needs: "read",
+  async handle({ base, query }) {
+    const { cursor, limit } = readQuery(query, { cursor: text(cursorBytesMax), limit: pageSize({ default: 200, max: 500 }) });
+    const found = await readLeaseOverview(base, limit, cursor === undefined ? undefined : fromCursor("leases", cursor));
+    const last = found.leases.at(-1);
+    const view: LeasesView = {
+      nowMs: found.nowMs,
+      leases: found.leases.map(toLeaseRow),
+      more: found.more,
+      ...(found.more && last !== undefined ? { next: toCursor("leases", last.resource) } : {}),
+    };
+    return { json: view };
+  },
+};
+
+function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, waiters }: LeaseOverview): LeaseRow {
+  const runId = workflowKeys.runOfResource(resource);
+  return {
+    resource,
+    holder,
+    token: held,
+    heldSinceMs,
+    expiresAtMs,
+    waiting: waiters.length,
+    ...(waiters.length === 0 ? {} : { waiters }),
+    ...(runId === undefined ? {} : { runId }),
+  };
+}
+
+const releaseLease: ApiRoute = {
+  method: "POST",
+  path: "/api/ns/:namespace/leases/release",
+  needs: "write",
+  async handle(request) {
+    const answer: SteppedIn = await revokeLease(request.base, await readBody(request, "leases/release", z.strictObject({ resource: key, token })));
+    return { json: answer };
+  },
+};
+
+const returnTheRun: ApiRoute = {
+  method: "POST",
+  path: "/api/ns/:namespace/runs/return",
+  needs: "write",
+  async handle(request) {
+    const answer: SteppedIn = await returnRun(request.base, await readBody(request, "runs/return", z.strictObject({ runId: key, token })));
+    return { json: answer };
+  },
+};
+
+const reasonCharactersMax = 2_000;
+
+const cancelTheRun: ApiRoute = {
+  method: "POST",
+  path: "/api/ns/:namespace/runs/cancel",
+  needs: "write",
+  async handle(request) {
+    const body = await readBody(request, "runs/cancel", z.strictObject({ runId: key, token: token.optional(), reason: z.string().max(reasonCharactersMax).optional() }));
+    const { revision } = await cancelRun(request.base, body);
+    const answer: SteppedIn = { revision };
+    return { json: answer };
+  },
+};
+
+export const runRoutes: readonly ApiRoute[] = [runs, run, leases, releaseLease, returnTheRun, cancelTheRun];

@@ -1,0 +1,84 @@
+import * as z from "zod";
+import type { Principal } from "../../domain/identity/principal.ts";
+import { mayUse, roles } from "../../domain/identity/principal.ts";
+import type { Token } from "../../domain/identity/tokens.ts";
+import { createToken, listTokens, revokeToken } from "../../domain/identity/tokens.ts";
+import { systemNamespace } from "../../domain/keyspace.ts";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { openReservedStore } from "../../store/namespace-store.ts";
+import type { Scope } from "../../store/transact.ts";
+import type { ToolBase } from "../../tools/run-tool.ts";
+import type { CreatedToken, TokenRow, TokensView } from "./api.ts";
+import type { ApiRoute } from "./api-route.ts";
+import { readBody } from "./read-body.ts";
+import { readQuery } from "./read-query.ts";
+
+const scopeOf = ({ server, clock, writer }: ToolBase): Scope => ({ store: openReservedStore(server.engine, systemNamespace, clock), clock, writer });
+
+const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: Token): TokenRow => ({
+  id,
+  name,
+  role,
+  namespaces,
+  createdAtMs,
+  createdBy,
+  ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  ...(lastUsedAtMs === undefined ? {} : { lastUsedAtMs }),
+});
+
+/** Whoever looks after some namespaces sees and makes tokens for those alone: a token for more would be a way to more. */
+const isWithin = (principal: Principal, namespaces: Token["namespaces"]): boolean =>
+  principal.namespaces === "*" || (namespaces !== "*" && namespaces.every((namespace) => mayUse(principal, namespace)));
+
+const listAll: ApiRoute = {
+  method: "GET",
+  path: "/api/tokens",
+  needs: "admin",
+  async handle({ base, principal, query }) {
+    readQuery(query, {});
+    const tokens = await listTokens(scopeOf(base));
+    const view: TokensView = { tokens: tokens.filter(({ namespaces }) => isWithin(principal, namespaces)).map(toRow) };
+    return { json: view };
+  },
+};
+
+const newToken = z.strictObject({
+  name: z.string(),
+  role: z.enum(roles),
+  namespaces: z.union([z.literal("*"), z.array(z.string())], { error: 'required; must be "*" or a list of names' }),
+  expiresAtMs: z.int().min(1).optional(),
+});
+
+const create: ApiRoute = {
+  method: "POST",
+  path: "/api/tokens",
+  needs: "admin",
+  async handle(request) {
+    const { base, principal } = request;
+    const { name, role, namespaces, expiresAtMs } = await readBody(request, "tokens", newToken);
+    if (!isWithin(principal, namespaces))
+      throw new HoldfastError("forbidden", "namespaces: you may give tokens only for namespaces that you may use yourself; nothing was changed.", {
+        details: { field: "namespaces" },
+      });
+    const ttlMs = expiresAtMs === undefined ? undefined : expiresAtMs - base.clock.nowMs();
+    if (ttlMs !== undefined && ttlMs < 1) throw invalidInput("expiresAtMs", "must be a time to come, in milliseconds since 1970");
+    const { token, secret } = await createToken(scopeOf(base), { name, role, namespaces, ttlMs });
+    const created: CreatedToken = { token: toRow(token), secret };
+    return { status: 201, json: created };
+  },
+};
+
+const revoke: ApiRoute = {
+  method: "DELETE",
+  path: "/api/tokens/:id",
+  needs: "admin",
+  async handle({ base, principal, params, query }) {
+    readQuery(query, {});
+    const scope = scopeOf(base);
+    const token = (await listTokens(scope)).find(({ id }) => id === params.id);
+    if (token === undefined || !isWithin(principal, token.namespaces) || !(await revokeToken(scope, token.id))) throw new HoldfastError("not_found", "There is no such token.");
+    return { json: { revoked: true } };
+  },
+};
+
+export const tokenRoutes: readonly ApiRoute[] = [listAll, create, revoke];

@@ -1,0 +1,42 @@
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import { describeTool, fullSchemas } from "../../tools/describe-tool.ts";
+import { runTool } from "../../tools/run-tool.ts";
+import type { ToolsView } from "./api.ts";
+import type { ApiRoute } from "./api-route.ts";
+import { readQuery } from "./read-query.ts";
+
+const tools: ApiRoute = {
+  method: "GET",
+  path: "/api/tools",
+  needs: "read",
+  async handle({ tools: allowed, query }) {
+    readQuery(query, {});
+    const view: ToolsView = {
+      tools: allowed.map((tool) => {
+        const { name, title, description } = describeTool(tool);
+        return { name, title, description, effect: tool.effect, toolset: tool.toolset, input: fullSchemas(tool).input };
+      }),
+    };
+    return { json: view };
+  },
+};
+
+/** Which tools a caller may use is said by the list it is given: a role of `read` finds none that changes anything. */
+const callTool = (log: Log): ApiRoute => ({
+  method: "POST",
+  path: "/api/ns/:namespace/tools/:tool",
+  needs: "read",
+  async handle(request) {
+    readQuery(request.query, {});
+    const tool = request.tools.find(({ name }) => name === request.params.tool);
+    if (tool === undefined)
+      throw new HoldfastError("not_found", `There is no tool ${JSON.stringify((request.params.tool ?? "").slice(0, 64))}.`, { hint: "GET /api/tools lists those you may call." });
+    const outcome = await runTool(tool, await request.json(), request.base, { signal: request.signal }, log);
+    if (outcome.ok) return { json: outcome.structured };
+    const { code, message, hint, details } = outcome.error;
+    throw new HoldfastError(code, message, { hint, details });
+  },
+});
+
+export const openToolRoutes = (log: Log): readonly ApiRoute[] => [tools, callTool(log)];

@@ -1,0 +1,127 @@
+import { hash as hashOf } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Principal } from "../../domain/identity/principal.ts";
+import { hasToken, isTokenSecret, isUseDue, noteTokenUse, readTokenBySecret } from "../../domain/identity/tokens.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { isHoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Store } from "../../store/store.ts";
+import { readCredential } from "./bearer.ts";
+import type { GuessLimits } from "./guess-limit.ts";
+import { GuessLimit, guessLimits } from "./guess-limit.ts";
+import type { JwtVerifier } from "./jwt.ts";
+import { KnownCredentials } from "./known-credentials.ts";
+import { isLocalRequest } from "./local-operator.ts";
+import { Refusal, retryAfter } from "./refusal.ts";
+import type { Challenges } from "./resource-metadata.ts";
+
+/** Who sent a request, from its headers and its socket alone. */
+export type Authenticate = (request: IncomingMessage) => Promise<Principal | Refusal>;
+
+export interface AuthenticateOptions {
+  /** The name of the local operator; absent where there is none: the server is bound to a wider address, or wants a token of everybody. */
+  readonly operator?: string;
+  /** The system namespace, where tokens are kept. */
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** False on a read-only server, which does not write down when a token was used. */
+  readonly notesUse: boolean;
+  /** Absent where no issuer is configured. */
+  readonly jwt?: JwtVerifier;
+  readonly challenges: Challenges;
+  readonly limits?: GuessLimits;
+}
+
+/** How long a looked-up token is believed without another look: so long may a revoked one still work on another node. */
+export const revokedWithinMs = 2_000;
+/** A token of an issuer holds until it expires; this long it is not verified anew. */
+const jwtFreshMs = 30_000;
+const knownMax = 2_000;
+
+export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, challenges, limits = guessLimits }: AuthenticateOptions): Authenticate {
+  const known = new KnownCredentials(knownMax);
+  const guesses = new GuessLimit(limits, clock.nowMs());
+  const lookups = new Map<string, Promise<Principal | Refusal>>();
+  const local: Principal | undefined = operator === undefined ? undefined : { name: operator, role: "admin", namespaces: "*", kind: "operator" };
+
+  return async (request) => {
+    const credential = readCredential(request);
+    if (credential.kind === "none") return local !== undefined && isLocalRequest(request) ? local : wanted(challenges.wanted(request));
+    if (credential.kind === "malformed") return wrong(challenges.wrong(request));
+    const { secret } = credential;
+    const isOpaque = isTokenSecret(secret);
+    if (!isOpaque && (jwt === undefined || !jwt.looksLike(secret))) return wrong(challenges.wrong(request));
+    // One-way, so that what lies in memory for longer than the request is no credential.
+    const hash = hashOf("sha256", secret, "base64");
+    const verdict = known.read(hash, clock.nowMs());
+    if (verdict.is === "good") return verdict.principal;
+    if (verdict.is === "bad") return wrong(challenges.wrong(request));
+    return lookups.get(hash) ?? lookUp(request, hash, verdict.is === "unsure", () => (isOpaque ? findToken(secret) : findJwt(jwt as JwtVerifier, secret)));
+  };
+
+  /** Several requests with one credential wait for one lookup. */
+  function lookUp(request: IncomingMessage, hash: string, wasGood: boolean, find: () => Promise<Found>): Promise<Principal | Refusal> {
+    const peer = request.socket.remoteAddress;
+    if (!wasGood && !guesses.tryTake(peer, clock.nowMs()))
+      return Promise.resolve(new Refusal("rate_limited", "Too many unknown credentials from this address; this one was not looked at.", { headers: retryAfter(1_000) }));
+    const lookup = judge(request, hash, find)
+      .then((answer) => {
+        if (!wasGood && !(answer instanceof Refusal)) guesses.giveBack(peer, clock.nowMs());
+        return answer;
+      })
+      .finally(() => lookups.delete(hash));
+    lookups.set(hash, lookup);
+    return lookup;
+  }
+
+  async function judge(request: IncomingMessage, hash: string, find: () => Promise<Found>): Promise<Principal | Refusal> {
+    let found: Found;
+    try {
+      found = await find();
+    } catch (error) {
+      // Whether the credential is good cannot be told now: neither yes nor no.
+      log("warn", "credential_not_checked", { problem: isHoldfastError(error) ? `${error.code}: ${error.message}` : String(error) });
+      return isHoldfastError(error, "moved")
+        ? new Refusal("moved", error.message)
+        : new Refusal("unavailable", "The credential cannot be checked at the moment.", { headers: retryAfter(1_000) });
+    }
+    if (found.is === "forbidden") return new Refusal("forbidden", found.says, { headers: challenges.insufficient(request) });
+    const principal = found.is === "good" ? found.principal : undefined;
+    known.set(hash, principal, clock.nowMs(), found.is === "good" ? found.freshMs : revokedWithinMs);
+    if (principal !== undefined) return principal;
+    log("info", "credential_refused", { peer: request.socket.remoteAddress });
+    return wrong(challenges.wrong(request));
+  }
+
+  async function findToken(secret: string): Promise<Found> {
+    const found = await readTokenBySecret({ store }, secret);
+    if (found === undefined) return { is: "bad" };
+    const { token, nowMs } = found;
+    // Nobody waits for it, and a use that is not noted is no reason to refuse.
+    if (notesUse && isUseDue(found)) void noteTokenUse({ store }, found).catch((error: unknown) => log("debug", "token_use_not_noted", { problem: String(error) }));
+    const { id: tokenId, name, role, namespaces, expiresAtMs } = token;
+    return { is: "good", principal: { name, role, namespaces, kind: "token", tokenId }, freshMs: Math.min(revokedWithinMs, (expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs) };
+  }
+
+  async function findJwt(verifier: JwtVerifier, secret: string): Promise<Found> {
+    const verified = await verifier.verify(secret);
+    return verified.is === "good" ? { ...verified, freshMs: Math.min(jwtFreshMs, verified.expiresAtMs - clock.nowMs()) } : verified;
+  }
+}
+
+type Found = { readonly is: "good"; readonly principal: Principal; readonly freshMs: number } | { readonly is: "bad" } | { readonly is: "forbidden"; readonly says: string };
+
+const wanted = (headers: Readonly<Record<string, string>>): Refusal =>
+  new Refusal("unauthenticated", "This server wants a token.", { hint: "Send it as Authorization: Bearer TOKEN. holdfast token create makes one.", headers });
+
+/** The same words for every reason: which one it was is nobody's business who does not have a valid token. */
+const wrong = (headers: Readonly<Record<string, string>>): Refusal =>
+  new Refusal("unauthenticated", "The credential is not valid here: it is malformed, unknown, expired or revoked.", {
+    hint: "Send Authorization: Bearer TOKEN with a token of this server.",
+    headers,
+  });
+
+/** Whether anybody could be let in from outside: a server that is bound to a wider address must not start without. */
+export const hasUsableCredential = async (store: Store, jwtIssuer: string | undefined): Promise<boolean> =>
+  (jwtIssuer !== undefined && jwtIssuer !== "") || (await hasToken({ store }));

@@ -1,0 +1,68 @@
+import { isUtf8 } from "node:buffer";
+import type { Principal } from "../../domain/identity/principal.ts";
+import { hasRole } from "../../domain/identity/principal.ts";
+import { invalidInput } from "../../kernel/errors.ts";
+import { nestedDeeperThan } from "../../kernel/json-depth.ts";
+import type { ApiAnswer, ApiRequest } from "../dashboard/api-route.ts";
+import type { FoundApiRoute } from "./api-table.ts";
+import type { Exchange } from "./exchange.ts";
+import { Refusal } from "./refusal.ts";
+import type { Challenges } from "./resource-metadata.ts";
+import type { Tenants } from "./tenants.ts";
+
+export interface ApiCall {
+  readonly found: FoundApiRoute;
+  readonly exchange: Exchange;
+  readonly tenants: Tenants;
+  readonly challenges: Challenges;
+  readBody(): Promise<Buffer>;
+}
+
+/** Values may be nested 64 deep; what is around them adds a few. */
+const depthMax = 128;
+
+/** Role and namespace are judged before the body is read. */
+export async function callApi({ found: { route, params }, exchange, tenants, challenges, readBody }: ApiCall): Promise<ApiAnswer> {
+  const { request, target } = exchange;
+  const principal = exchange.principal as Principal;
+  if (!hasRole(principal, route.needs))
+    throw new Refusal("forbidden", `This needs the role ${route.needs}; the credential has ${principal.role}.`, {
+      reason: "role",
+      headers: principal.kind === "jwt" ? challenges.insufficient(request, route.needs) : {},
+    });
+  const base = tenants.baseFor(principal, params.namespace ?? tenants.defaultFor(principal));
+  if (route.method === "POST") requireJsonType(request.headers["content-type"]);
+  const body = route.method === "GET" ? undefined : await readBody();
+  const { "last-event-id": lastEventId } = request.headers;
+  const apiRequest: ApiRequest = {
+    principal,
+    base,
+    tools: tenants.toolsFor(principal),
+    params,
+    query: new URLSearchParams(target?.query),
+    lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
+    json: async () => parseJson(body),
+    get signal() {
+      return exchange.signal;
+    },
+  };
+  return route.handle(apiRequest);
+}
+
+/** A form or a plain text can be sent by any page without asking; JSON cannot. */
+function requireJsonType(type: string | undefined): void {
+  if (type === undefined || !/^application\/json\s*(;|$)/i.test(type))
+    throw new Refusal("invalid_input", "Content-Type: must be application/json", { status: 415, reason: "content_type" });
+}
+
+function parseJson(body: Buffer | undefined): unknown {
+  if (body === undefined || !isUtf8(body)) throw invalidInput("body", "must be JSON in UTF-8");
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString("utf8"));
+  } catch {
+    throw invalidInput("body", "must be JSON in UTF-8");
+  }
+  if (nestedDeeperThan(body, depthMax)) throw invalidInput("body", `may be nested ${depthMax} deep`);
+  return value;
+}

@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { ServerSentEvent } from "../dashboard/api-route.ts";
+import { safetyHeaders } from "./answer.ts";
+
+export interface EventStreamOptions {
+  readonly heartbeatMs: number;
+  /** The client is gone, or the server stops: the stream ends. */
+  readonly signal: AbortSignal;
+}
+
+const comment = ": keep-alive\n\n";
+
+/**
+ * Writes events as they come, one at a time: the next is asked for when the client has taken this one, so that a slow reader makes the source wait
+ * and not this process grow. A source that fails rejects and leaves the answer without its end.
+ */
+export async function sendEvents(response: ServerResponse, events: AsyncIterable<ServerSentEvent>, { heartbeatMs, signal }: EventStreamOptions): Promise<void> {
+  response.writeHead(200, { ...safetyHeaders, "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" });
+  // Goes out at once: the client learns that it is connected before anything happens.
+  response.write(comment);
+  const heartbeat = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(comment);
+  }, heartbeatMs);
+  const iterator = events[Symbol.asyncIterator]();
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), stopped]);
+      if (next === undefined || next.done === true) break;
+      if (!response.write(textOf(next.value))) await Promise.race([once(response, "drain").catch(() => {}), stopped]);
+    }
+    response.end();
+  } finally {
+    clearInterval(heartbeat);
+    // Not waited for: one that ignores its signal would hold us here.
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+}
+
+/** JSON escapes line breaks, so data is one line; an id or a name with a line break would forge a field. */
+export function textOf({ id, event, data }: ServerSentEvent): string {
+  const field = (text: string): string => text.replaceAll(/[\r\n\0]/g, " ");
+  return `${id === undefined ? "" : `id: ${field(id)}\n`}event: ${field(event)}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Principal } from "../../domain/identity/principal.ts";
+import type { Usage } from "./gate.ts";
+import type { StreamKind } from "./http-metrics.ts";
+import type { RequestTarget } from "./request-target.ts";
+
+/** One request on its way through the front, with what has been found out about it so far. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The client waits for our word before it sends its body. */
+  readonly expectsContinue: boolean;
+  readonly startedMs: number;
+  /** When the figures began to count it, by their clock. */
+  readonly beganMs: number;
+  target: RequestTarget | undefined;
+  /** The route's pattern: a word of ours, for figures and the log. */
+  route = "none";
+  /** Failures are told as the protocol's own. */
+  isProtocol = false;
+  principal: Principal | undefined;
+  usage: Usage | undefined;
+  /** Counted among the requests in flight. */
+  isInside = false;
+  stream: StreamKind | undefined;
+  #controller: AbortController | undefined;
+  #aborted = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, beganMs: number) {
+    this.request = request;
+    this.response = response;
+    this.expectsContinue = expectsContinue;
+    this.startedMs = performance.now();
+    this.beganMs = beganMs;
+  }
+
+  /** Gives back the memory that the body counted for; set by whoever reads it. */
+  releaseBody: () => void = () => {};
+
+  /** Made only when asked for: most requests never wait. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  /** The client is gone, or the server stops. */
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+}

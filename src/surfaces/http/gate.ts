@@ -1,0 +1,113 @@
+import type { HttpLimits } from "./http-limits.ts";
+import { Refusal, retryAfter } from "./refusal.ts";
+
+/** What one principal is using just now. */
+interface Usage {
+  inFlight: number;
+  streams: number;
+  /** Requests it may still send at once, as of `filledAtMs`. */
+  tokens: number;
+  filledAtMs: number;
+}
+
+/** Counts what is being answered, of everybody and of each principal, and how fast each asks. */
+export class Gate {
+  readonly #limits: HttpLimits;
+  readonly #ratePerSecond: number;
+  readonly #burst: number;
+  readonly #nowMs: () => number;
+  readonly #byPrincipal = new Map<string, Usage>();
+  #inFlight = 0;
+  #streams = 0;
+
+  constructor(limits: HttpLimits, ratePerSecond: number, nowMs: () => number) {
+    this.#limits = limits;
+    this.#ratePerSecond = ratePerSecond;
+    // Agents start together: a second's worth may come at once.
+    this.#burst = Math.max(1, ratePerSecond);
+    this.#nowMs = nowMs;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** Before anybody is known: the whole server's share. */
+  enter(): void {
+    if (this.#inFlight >= this.#limits.inFlightMax)
+      throw new Refusal("unavailable", `${this.#limits.inFlightMax} requests are already being answered.`, { headers: retryAfter(1_000) });
+    this.#inFlight += 1;
+  }
+
+  leave(): void {
+    this.#inFlight -= 1;
+  }
+
+  /** The principal's own share and pace. The returned value goes back to `leavePrincipal`. */
+  enterPrincipal(key: string): Usage {
+    const usage = this.#usageOf(key);
+    const nowMs = this.#nowMs();
+    usage.tokens = Math.min(this.#burst, usage.tokens + (Math.max(0, nowMs - usage.filledAtMs) * this.#ratePerSecond) / 1_000);
+    usage.filledAtMs = nowMs;
+    if (usage.tokens < 1)
+      throw new Refusal("rate_limited", `More than ${this.#ratePerSecond} requests a second.`, {
+        hint: "Go slower, or have the server started with a higher --rate-limit.",
+        headers: retryAfter(((1 - usage.tokens) * 1_000) / this.#ratePerSecond),
+      });
+    if (usage.inFlight >= this.#limits.inFlightPerPrincipalMax)
+      throw new Refusal("rate_limited", `${this.#limits.inFlightPerPrincipalMax} requests of this caller are already being answered.`, {
+        reason: "in_flight",
+        headers: retryAfter(1_000),
+      });
+    usage.tokens -= 1;
+    usage.inFlight += 1;
+    return usage;
+  }
+
+  leavePrincipal(usage: Usage): void {
+    usage.inFlight -= 1;
+  }
+
+  /** A request becomes a stream that stays: from now on it counts as one of these, because streams would otherwise leave no room for calls. */
+  openStream(usage: Usage): void {
+    if (usage.streams >= this.#limits.streamsPerPrincipalMax)
+      throw new Refusal("rate_limited", `${this.#limits.streamsPerPrincipalMax} streams of this caller are already open.`, { reason: "streams", headers: retryAfter(5_000) });
+    if (this.#streams >= this.#limits.streamsMax)
+      throw new Refusal("unavailable", `${this.#limits.streamsMax} streams are already open.`, { reason: "streams", headers: retryAfter(5_000) });
+    usage.streams += 1;
+    this.#streams += 1;
+    usage.inFlight -= 1;
+    this.#inFlight -= 1;
+  }
+
+  closeStream(usage: Usage): void {
+    usage.streams -= 1;
+    this.#streams -= 1;
+    usage.inFlight += 1;
+    this.#inFlight += 1;
+  }
+
+  #usageOf(key: string): Usage {
+    const known = this.#byPrincipal.get(key);
+    if (known !== undefined) return known;
+    if (this.#byPrincipal.size >= this.#limits.principalsMax) this.#forgetOne();
+    const usage: Usage = { inFlight: 0, streams: 0, tokens: this.#burst, filledAtMs: this.#nowMs() };
+    this.#byPrincipal.set(key, usage);
+    return usage;
+  }
+
+  /** Whoever is using nothing; which of them hardly matters, as a forgotten one only gets its burst again. */
+  #forgetOne(): void {
+    for (const [key, usage] of this.#byPrincipal) {
+      if (usage.inFlight > 0 || usage.streams > 0) continue;
+      this.#byPrincipal.delete(key);
+      return;
+    }
+  }
+}
+
+export type { Usage };

@@ -1,0 +1,80 @@
+import { isIPv6 } from "node:net";
+
+export interface GuessLimits {
+  /** Unknown credentials of one peer that are looked at in one go, and how many a second after that. */
+  readonly perPeer: number;
+  readonly perPeerPerSecond: number;
+  /** Of all peers together. */
+  readonly perServer: number;
+  readonly perServerPerSecond: number;
+  /** Peers that are remembered. */
+  readonly peersMax: number;
+}
+
+export const guessLimits: GuessLimits = { perPeer: 30, perPeerPerSecond: 5, perServer: 1_000, perServerPerSecond: 200, peersMax: 4_096 };
+
+interface Bucket {
+  left: number;
+  atMs: number;
+}
+
+/**
+ * How many credentials that nobody knows yet are looked up, for each peer and in all: the store is asked for each, and a signature costs time.
+ * It is taken before the lookup and given back when the credential was good, so that guesses made at one moment are counted too.
+ */
+export class GuessLimit {
+  readonly #peers = new Map<string, Bucket>();
+  readonly #all: Bucket;
+  readonly #limits: GuessLimits;
+
+  constructor(limits: GuessLimits, nowMs: number) {
+    this.#limits = limits;
+    this.#all = { left: limits.perServer, atMs: nowMs };
+  }
+
+  tryTake(address: string | undefined, nowMs: number): boolean {
+    const { perPeer, perPeerPerSecond, perServer, perServerPerSecond } = this.#limits;
+    const peer = this.#bucketOf(peerOf(address), nowMs);
+    refill(peer, perPeer, perPeerPerSecond, nowMs);
+    refill(this.#all, perServer, perServerPerSecond, nowMs);
+    if (peer.left < 1 || this.#all.left < 1) return false;
+    peer.left -= 1;
+    this.#all.left -= 1;
+    return true;
+  }
+
+  giveBack(address: string | undefined, nowMs: number): void {
+    const { perPeer, perServer } = this.#limits;
+    const peer = this.#bucketOf(peerOf(address), nowMs);
+    peer.left = Math.min(perPeer, peer.left + 1);
+    this.#all.left = Math.min(perServer, this.#all.left + 1);
+  }
+
+  get size(): number {
+    return this.#peers.size;
+  }
+
+  /** The one that was quiet longest is forgotten first; the limit for all holds whoever comes instead. */
+  #bucketOf(peer: string, nowMs: number): Bucket {
+    const bucket = this.#peers.get(peer) ?? { left: this.#limits.perPeer, atMs: nowMs };
+    this.#peers.delete(peer);
+    const [oldest] = this.#peers.keys();
+    if (this.#peers.size >= this.#limits.peersMax && oldest !== undefined) this.#peers.delete(oldest);
+    this.#peers.set(peer, bucket);
+    return bucket;
+  }
+}
+
+function refill(bucket: Bucket, max: number, perSecond: number, nowMs: number): void {
+  bucket.left = Math.min(max, bucket.left + (Math.max(0, nowMs - bucket.atMs) / 1_000) * perSecond);
+  bucket.atMs = nowMs;
+}
+
+/** One customer of a network has a whole /64 of addresses. */
+function peerOf(address: string | undefined): string {
+  if (address === undefined || !isIPv6(address) || address.startsWith("::ffff:")) return address ?? "";
+  const [head = "", tail] = address.split("::");
+  const groups = head.split(":");
+  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").length;
+  return [...groups, ...Array<string>(Math.max(0, missing)).fill("0"), ...(tail ?? "").split(":")].slice(0, 4).join(":");
+}

@@ -1,0 +1,59 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { isHoldfastError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/json.ts";
+import type { Engine, EngineHealth } from "../../store/store.ts";
+
+export interface ReadinessOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly version: string;
+  /** The engine has so long to answer; balancers give up a little later. */
+  readonly deadlineMs?: number;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly facts: { readonly [name: string]: Json };
+}
+
+/** Many who ask at one moment share one look: asking cannot become a burden. */
+const freshMs = 500;
+const namespacesMax = 64;
+/** An empty range: read for the answer alone. */
+const nothing = { start: "", end: "" };
+
+/**
+ * Whether calls can be answered now, what an acknowledged write survives, and what a person should look at. Told of the caller's own namespace:
+ * a warning may name revisions. No path, address or setting of the store is in it.
+ */
+export function openReadiness({ engine, clock, version, deadlineMs = 2_000 }: ReadinessOptions): (namespace: string) => Promise<Readiness> {
+  const looks = new Map<string, { readonly atMs: number; readonly readiness: Promise<Readiness> }>();
+
+  const look = async (namespace: string): Promise<Readiness> => {
+    const beganMs = clock.nowMs();
+    const done = new AbortController();
+    try {
+      const late = clock.sleep(deadlineMs, done.signal).then(() => undefined);
+      const health = await Promise.race([Promise.all([engine.read(namespace, [nothing], { limit: 1, values: false }), engine.health(namespace)]).then(([, found]) => found), late]);
+      if (health === undefined) return notReady(`The store did not answer within ${deadlineMs} ms.`, "timeout");
+      return { ready: true, facts: { status: "ok", version, ...shown(health), answered_ms: clock.nowMs() - beganMs } };
+    } catch (error) {
+      return isHoldfastError(error) ? notReady(error.message, error.code) : notReady("The store failed in a way it should not; the log has the details.", "internal");
+    } finally {
+      done.abort();
+    }
+  };
+  const notReady = (problem: string, code: string): Readiness => ({ ready: false, facts: { status: "error", version, engine: engine.name, code, problem } });
+
+  return (namespace) => {
+    const known = looks.get(namespace);
+    const atMs = clock.nowMs();
+    if (known !== undefined && atMs - known.atMs < freshMs) return known.readiness;
+    const readiness = look(namespace);
+    if (looks.size >= namespacesMax) looks.clear();
+    looks.set(namespace, { atMs, readiness });
+    return readiness;
+  };
+}
+
+const shown = ({ engine, durability, warnings }: EngineHealth): Readiness["facts"] => ({ engine, durability, warnings: warnings.map(({ about, says }) => ({ about, says })) });

@@ -1,0 +1,76 @@
+import type { Counter, Meter } from "../../kernel/meter.ts";
+import { secondsBounds } from "../../kernel/meter.ts";
+
+/** Why a request was turned away before it reached what it asked for. */
+export type RefusalReason =
+  | "host"
+  | "origin"
+  | "credential"
+  | "namespace"
+  | "role"
+  | "route"
+  | "method"
+  | "content_type"
+  | "malformed"
+  | "too_large"
+  | "rate"
+  | "in_flight"
+  | "streams"
+  | "timeout"
+  | "stopping";
+
+/** How a caller tried to show who it is. */
+export type CredentialKind = "operator" | "token" | "jwt" | "none";
+
+export type StreamKind = "mcp" | "events";
+
+export interface HttpMetrics {
+  /** A request has come; what it returns goes to `ended`. */
+  began(): number;
+  /** Answered, or given up (status 499). `route` is the pattern, never the path: it is a word of ours. */
+  ended(beganMs: number, route: string, method: string, status: number): void;
+  refused(reason: RefusalReason): void;
+  authenticated(kind: CredentialKind, outcome: "accepted" | "refused"): void;
+  /** One long answer more (1) or fewer (-1). */
+  stream(kind: StreamKind, change: 1 | -1): void;
+  /** How many sockets are open, when somebody asks. */
+  connections(read: () => number | undefined): void;
+}
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/** Labels are the route's pattern, method and status alone: a path, a namespace or a principal would tell the reader of the figures what it may not see, and has no end of values. */
+export function openHttpMetrics(meter: Meter): HttpMetrics {
+  const requests: Counter = meter.counter("holdfast_http_requests_total", "HTTP requests answered, by route pattern, method and status.", ["route", "method", "status"]);
+  const seconds = meter.histogram("holdfast_http_request_seconds", "From a request's headers to the end of its answer; streams are not in it.", secondsBounds, ["route"]);
+  const inFlight = meter.level("holdfast_http_requests_in_flight", "HTTP requests being answered now, open streams included.").of();
+  const refused = meter.counter("holdfast_http_refused_total", "HTTP requests turned away before they reached what they asked for.", ["reason"]);
+  const authentications = meter.counter("holdfast_authentications_total", "Credentials looked at, by kind and outcome.", ["kind", "outcome"]);
+  const streams = meter.level("holdfast_streams_open", "Long answers open now: MCP streams and the dashboard's events.", ["kind"]);
+  for (const kind of ["mcp", "events"]) streams.of(kind);
+  return {
+    began() {
+      inFlight.add(1);
+      return meter.nowMs();
+    },
+    ended(beganMs, route, method, status) {
+      inFlight.add(-1);
+      requests.of(route, methods.includes(method) ? method : "other", statusText(status)).add();
+      seconds.of(route).record((meter.nowMs() - beganMs) / 1_000);
+    },
+    refused: (reason) => refused.of(reason).add(),
+    authenticated: (kind, outcome) => authentications.of(kind, outcome).add(),
+    stream: (kind, change) => streams.of(kind).add(change),
+    connections: (read) => meter.gauge("holdfast_http_connections_open", "Sockets open now.", read),
+  };
+}
+
+/** Made once each, so that nothing is made for a request. */
+const statusTexts = new Map<number, string>();
+function statusText(status: number): string {
+  const known = statusTexts.get(status);
+  if (known !== undefined) return known;
+  const text = status >= 100 && status < 600 ? String(status) : "other";
+  if (statusTexts.size < 600) statusTexts.set(status, text);
+  return text;
+}

@@ -1,0 +1,52 @@
+import { invalidInput } from "../../kernel/errors.ts";
+import { isLoopbackAddress } from "./local-operator.ts";
+
+/** Whose tokens are accepted, and what in them says who may do what. */
+export interface JwtSettings {
+  readonly issuer: string;
+  /** One of these must be in the token's `aud`. */
+  readonly audiences: readonly string[];
+  readonly jwksUrl?: string;
+  readonly algorithms: readonly string[];
+  readonly roleClaim: string;
+  readonly namespacesClaim: string;
+}
+
+/** The settings as a configuration has them. */
+export interface JwtConfig {
+  readonly jwtIssuer?: string;
+  readonly jwtAudience?: readonly string[];
+  readonly jwtJwksUrl?: string;
+  readonly jwtAlgorithms: readonly string[];
+  readonly jwtRoleClaim: string;
+  readonly jwtNamespacesClaim: string;
+  readonly origins: Readonly<Record<"jwtIssuer" | "jwtAudience" | "jwtJwksUrl", string>>;
+}
+
+/** Undefined where no issuer is configured. A setting that would do nothing without another is refused: somebody relies on it. */
+export function jwtSettingsOf({ jwtIssuer, jwtAudience = [], jwtJwksUrl, jwtAlgorithms, jwtRoleClaim, jwtNamespacesClaim, origins }: JwtConfig): JwtSettings | undefined {
+  if (jwtIssuer === undefined) {
+    if (jwtAudience.length > 0) throw invalidInput(origins.jwtAudience, "needs --jwt-issuer");
+    if (jwtJwksUrl !== undefined) throw invalidInput(origins.jwtJwksUrl, "needs --jwt-issuer");
+    return undefined;
+  }
+  if (!isTrustedUrl(jwtIssuer)) throw invalidInput(origins.jwtIssuer, "must be an https: URL without password (http: on a loopback address)");
+  if (jwtJwksUrl !== undefined && !isTrustedUrl(jwtJwksUrl)) throw invalidInput(origins.jwtJwksUrl, "must be an https: URL without password (http: on a loopback address)");
+  // Without it a token that the issuer gave somebody for another service would open this one.
+  if (jwtAudience.length === 0) throw invalidInput(origins.jwtIssuer, "needs --jwt-audience: what the issuer writes into tokens that are meant for this server");
+  return {
+    issuer: jwtIssuer,
+    audiences: jwtAudience,
+    jwksUrl: jwtJwksUrl,
+    algorithms: jwtAlgorithms,
+    roleClaim: jwtRoleClaim,
+    namespacesClaim: jwtNamespacesClaim,
+  };
+}
+
+/** What comes from there cannot have been changed on its way: TLS, or this machine. */
+export function isTrustedUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackAddress(url.hostname));
+}

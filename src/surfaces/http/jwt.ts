@@ -1,0 +1,120 @@
+import type { JWTPayload } from "jose";
+import type { Principal, Role } from "../../domain/identity/principal.ts";
+import { roles } from "../../domain/identity/principal.ts";
+import { tokenLimits } from "../../domain/identity/tokens.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { isHoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import { requireNamespace } from "../../store/namespace-store.ts";
+import { IssuerKeys } from "./jwt-keys.ts";
+import type { JwtSettings } from "./jwt-settings.ts";
+import { scopeOf } from "./resource-metadata.ts";
+
+export type Verified =
+  | { readonly is: "good"; readonly principal: Principal; readonly expiresAtMs: number }
+  | { readonly is: "bad" }
+  /** The issuer says who it is, but not that it may do anything here. */
+  | { readonly is: "forbidden"; readonly says: string };
+
+export interface JwtVerifier {
+  looksLike(text: string): boolean;
+  /** Throws `unavailable` when the issuer's keys cannot be had. */
+  verify(text: string): Promise<Verified>;
+}
+
+export interface JwtOptions {
+  readonly settings: JwtSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long the issuer may take to give its keys. */
+  readonly answerMsMax?: number;
+}
+
+/** Machines' clocks differ a little. */
+const toleranceSeconds = 30;
+const compactForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** Tokens that a configured issuer signs. The library that reads them is loaded with the first one. */
+export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOptions): JwtVerifier {
+  const { issuer, audiences, algorithms, jwksUrl } = settings;
+  const keys = new IssuerKeys({ issuer, jwksUrl, clock, log, answerMsMax });
+  return {
+    looksLike: (text) => compactForm.test(text),
+    async verify(text) {
+      const { jwtVerify, errors } = await import("jose");
+      try {
+        const { payload } = await jwtVerify(text, (header) => keys.keyFor(header), {
+          issuer,
+          audience: [...audiences],
+          algorithms: [...algorithms],
+          clockTolerance: toleranceSeconds,
+          requiredClaims: ["exp", "sub"],
+          currentDate: new Date(clock.nowMs()),
+        });
+        return principalOf(payload, settings);
+      } catch (error) {
+        if (isHoldfastError(error)) throw error;
+        // The reason is for whoever runs the server. It names a claim or a rule, never what the token holds.
+        log("info", "jwt_refused", {
+          reason: error instanceof errors.JOSEError ? error.code : "malformed",
+          claim: error instanceof errors.JWTClaimValidationFailed ? error.claim : undefined,
+        });
+        return { is: "bad" };
+      }
+    },
+  };
+}
+
+/** Shown in terminals, pages and history: nothing in it may steer or imitate. */
+const subjectForm = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,256}$/u;
+
+function principalOf(payload: JWTPayload, { roleClaim, namespacesClaim }: JwtSettings): Verified {
+  const { sub, exp } = payload;
+  if (typeof sub !== "string" || !subjectForm.test(sub) || exp === undefined) return { is: "bad" };
+  const role = roleIn(wordsOf(claimOf(payload, roleClaim)), roleClaim);
+  if (role === undefined) return { is: "forbidden", says: `The token's claim ${JSON.stringify(roleClaim)} grants no role here.` };
+  const namespaces = namespacesIn(claimOf(payload, namespacesClaim));
+  if (namespaces === undefined) return { is: "forbidden", says: `The token's claim ${JSON.stringify(namespacesClaim)} grants no namespace here.` };
+  // The colon keeps it apart from names of tokens, which have none, and of system users.
+  return { is: "good", principal: { name: `jwt:${sub}`, role, namespaces, kind: "jwt" }, expiresAtMs: (exp + toleranceSeconds) * 1_000 };
+}
+
+/** A claim by its name, which may itself have dots, as URLs have; else by a path through objects. */
+function claimOf(payload: JWTPayload, name: string): unknown {
+  if (Object.hasOwn(payload, name)) return payload[name];
+  let value: unknown = payload;
+  for (const part of name.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[part];
+  }
+  return value;
+}
+
+/** A list of words, or words with spaces between them. */
+function wordsOf(value: unknown): readonly string[] {
+  if (typeof value === "string") return value.split(" ");
+  return Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];
+}
+
+/** The highest that is granted. Scopes are shared with other services, where "admin" alone may mean anything: there only our own words count. */
+function roleIn(words: readonly string[], claim: string): Role | undefined {
+  const isShared = claim === "scope" || claim === "scp";
+  return roles.findLast((role) => words.includes(scopeOf(role)) || (!isShared && words.includes(role)));
+}
+
+/** Names may have spaces, so a text is one name. What cannot be a name is left out. */
+function namespacesIn(value: unknown): Principal["namespaces"] | undefined {
+  const names = typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((name) => typeof name === "string").slice(0, tokenLimits.namespacesMax) : [];
+  if (names.includes("*")) return "*";
+  const usable = names.filter(isNamespace);
+  return usable.length === 0 ? undefined : [...new Set(usable)];
+}
+
+function isNamespace(name: string): boolean {
+  try {
+    requireNamespace(name);
+    return true;
+  } catch {
+    return false;
+  }
+}

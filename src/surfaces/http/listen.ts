@@ -1,0 +1,53 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** What the person wrote them with, for the refusal. */
+  readonly origins: { readonly host: string; readonly port: string };
+}
+
+/** Resolves with where it listens. What can go wrong here is the person's to change, and is told by the name they gave it. */
+export async function listen(server: Server, { host, port, origins }: ListenOptions): Promise<AddressInfo> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host: host.replace(/^\[(.*)\]$/, "$1"), port, backlog: 1_024 }, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    return server.address() as AddressInfo;
+  } catch (error) {
+    throw named(error as NodeJS.ErrnoException, host, port, origins);
+  }
+}
+
+function named(error: NodeJS.ErrnoException, host: string, port: number, origins: ListenOptions["origins"]): Error {
+  const hostField = origins.host === "default" ? "--host" : origins.host;
+  const portField = origins.port === "default" ? "--port" : origins.port;
+  switch (error.code) {
+    case "EADDRINUSE":
+      return new HoldfastError("invalid_input", `${portField}: port ${port} of ${host} is in use by another program`, {
+        hint: "Give --port NUMBER, or --port 0 for any free one; another Holdfast may already be serving there.",
+        cause: error,
+      });
+    case "EACCES":
+    case "EPERM":
+      return new HoldfastError("invalid_input", `${portField}: this user may not listen on port ${port}`, { hint: "Ports from 1024 up need no rights.", cause: error });
+    case "EADDRNOTAVAIL":
+    case "EAFNOSUPPORT":
+    case "EINVAL":
+      return invalidInput(hostField, `${host} is no address of this machine`);
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return invalidInput(hostField, `${host} cannot be found`);
+    default:
+      return error;
+  }
+}
+
+/** As it is written in a URL. */
+export const shownAddress = ({ address, family, port }: AddressInfo): string => `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;

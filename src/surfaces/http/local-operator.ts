@@ -1,0 +1,26 @@
+import type { IncomingMessage } from "node:http";
+import { isIPv4 } from "node:net";
+import { hostName } from "./request-origin.ts";
+
+/** Whether only this machine can reach what is bound to the address. */
+export function isLoopbackAddress(address: string): boolean {
+  const plain = address.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+  if (plain === "localhost" || plain === "::1") return true;
+  const four = plain.replace(/^::ffff:/, "");
+  return isIPv4(four) && four.startsWith("127.");
+}
+
+const isForwarding = (name: string): boolean => name === "forwarded" || name === "via" || name === "x-real-ip" || name.startsWith("x-forwarded-");
+
+/**
+ * Whether the request comes from somebody at this machine. A proxy on this machine would make everybody local, so nothing that one has passed on counts;
+ * and a page of another site may make a browser ask, so what a browser says comes from elsewhere does not count either.
+ */
+export function isLocalRequest({ headers, socket }: IncomingMessage): boolean {
+  if (!isLoopbackAddress(socket.remoteAddress ?? "")) return false;
+  const host = hostName((headers.host ?? "").toLowerCase());
+  if (host === undefined || !isLoopbackAddress(host)) return false;
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") return false;
+  return !Object.keys(headers).some(isForwarding);
+}

@@ -1,0 +1,38 @@
+import type { ErrorCode } from "../../kernel/errors.ts";
+import { errorCodes, HoldfastError } from "../../kernel/errors.ts";
+import type { RefusalReason } from "./http-metrics.ts";
+
+export interface RefusalExtras {
+  /** Default: that of the code. */
+  readonly status?: number;
+  /** What the figures count it as; default: one that follows from the code. */
+  readonly reason?: RefusalReason;
+  readonly hint?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request that the front turns down, before anything of it ran. */
+export class Refusal extends HoldfastError {
+  readonly status: number;
+  readonly reason: RefusalReason;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, { status = errorCodes[code].http, reason = reasonOf(code), hint, headers = {} }: RefusalExtras = {}) {
+    super(code, message, { hint });
+    this.status = status;
+    this.reason = reason;
+    this.headers = headers;
+  }
+}
+
+const reasons: Partial<Record<ErrorCode, RefusalReason>> = {
+  unauthenticated: "credential",
+  forbidden: "namespace",
+  rate_limited: "rate",
+  unavailable: "in_flight",
+  limit_exceeded: "too_large",
+};
+const reasonOf = (code: ErrorCode): RefusalReason => reasons[code] ?? "malformed";
+
+/** Seconds, as the header wants them; a request that comes back at once would only be refused again. */
+export const retryAfter = (ms: number): Readonly<Record<string, string>> => ({ "retry-after": String(Math.max(1, Math.ceil(ms / 1_000))) });

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from "node:http";
+import { roles } from "../../domain/identity/principal.ts";
+
+/** Where a client that was refused learns how to get a credential. With an issuer: RFC 9728, which MCP clients of both eras follow. */
+export interface Challenges {
+  /** Headers of a 401 where no credential was sent. */
+  wanted(request: IncomingMessage): Readonly<Record<string, string>>;
+  /** Headers of a 401 where one was sent that is not valid. */
+  wrong(request: IncomingMessage): Readonly<Record<string, string>>;
+  /** Headers of a 403 where a valid one does not reach: `needs` is the role that would do. */
+  insufficient(request: IncomingMessage, needs?: Role): Readonly<Record<string, string>>;
+}
+
+export interface ResourceMetadataOptions {
+  /** Absent where tokens come from this server alone. */
+  readonly issuer?: string;
+  /** Where callers find this server; taken from the Host header, which the front has checked, when absent. */
+  readonly publicUrl?: string;
+}
+type Role = (typeof roles)[number];
+
+const wellKnown = "/.well-known/oauth-protected-resource";
+/** What an issuer grants, in the words of its `scope` claim. */
+export const scopeOf = (role: Role): string => `holdfast:${role}`;
+
+export function openChallenges({ issuer, publicUrl }: ResourceMetadataOptions): Challenges {
+  const header = (request: IncomingMessage, parts: readonly string[]): Readonly<Record<string, string>> => {
+    const metadata = issuer === undefined ? [] : [`resource_metadata="${originOf(request, publicUrl)}${wellKnown}${resourcePath(request.url ?? "/")}"`];
+    return { "www-authenticate": `Bearer ${['realm="holdfast"', ...parts, ...metadata].join(", ")}` };
+  };
+  return {
+    wanted: (request) => header(request, issuer === undefined ? [] : [`scope="${scopeOf("read")} ${scopeOf("write")}"`]),
+    wrong: (request) => header(request, ['error="invalid_token"']),
+    insufficient: (request, needs = "read") => header(request, ['error="insufficient_scope"', `scope="${scopeOf(needs)}"`]),
+  };
+}
+
+/** The document under `/.well-known/oauth-protected-resource` and, for one resource, under that with the resource's path behind it. `undefined`: there is none here. */
+export function resourceMetadata(request: IncomingMessage, { issuer, publicUrl }: ResourceMetadataOptions): Readonly<Record<string, unknown>> | undefined {
+  const path = (request.url ?? "").split("?")[0] as string;
+  if (issuer === undefined || !isMetadataPath(path)) return undefined;
+  const suffix = path.slice(wellKnown.length);
+  if (suffix !== "" && resourcePath(suffix) !== suffix) return undefined;
+  return {
+    resource: `${originOf(request, publicUrl)}${suffix}`,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ["header"],
+    scopes_supported: roles.map(scopeOf),
+    resource_name: "Holdfast",
+  };
+}
+
+export const isMetadataPath = (path: string): boolean => path === wellKnown || path.startsWith(`${wellKnown}/`);
+
+/** The MCP endpoint a request is about; nothing of an address that is no endpoint is repeated. */
+function resourcePath(url: string): string {
+  const path = url.split("?")[0] as string;
+  return path === "/mcp" || /^\/ns\/[A-Za-z0-9._~%@:!$&'()*+,;=-]{1,512}\/mcp$/.test(path) ? path : "";
+}
+
+function originOf({ headers, socket }: IncomingMessage, publicUrl: string | undefined): string {
+  if (publicUrl !== undefined) return new URL(publicUrl).origin;
+  return `${"encrypted" in socket ? "https" : "http"}://${headers.host ?? "localhost"}`;
+}

@@ -1,0 +1,144 @@
+import type { IncomingMessage } from "node:http";
+import type { Principal } from "../../domain/identity/principal.ts";
+import type { ApiRoute } from "../dashboard/api-route.ts";
+import type { McpHttp } from "../mcp/http/mcp-http.ts";
+import { send, sendJson } from "./answer.ts";
+import type { FoundApiRoute } from "./api-table.ts";
+import { ApiTable, noSuchRoute } from "./api-table.ts";
+import { callApi } from "./call-api.ts";
+import { sendEvents } from "./event-stream.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RouteTools } from "./front.ts";
+import type { Readiness } from "./health-answer.ts";
+import { Refusal, retryAfter } from "./refusal.ts";
+import type { RequestTarget } from "./request-target.ts";
+import type { Challenges } from "./resource-metadata.ts";
+import { isMetadataPath } from "./resource-metadata.ts";
+import type { StaticFiles } from "./static-files.ts";
+import type { Tenants } from "./tenants.ts";
+import { principalKey } from "./tenants.ts";
+
+/** Where a request goes; found before anybody is asked for a credential. */
+export interface Route {
+  /** What stands for itself, with `:namespace` and the like for the rest. */
+  readonly pattern: string;
+  readonly methods: readonly string[];
+  /** open: no data in it, for everybody. while stopping: also when nothing else is answered any more. */
+  readonly access: "open" | "credential" | "while stopping";
+  handle(exchange: Exchange, tools: RouteTools): Promise<void> | void;
+}
+
+export interface RoutesOptions {
+  readonly tenants: Tenants;
+  readonly mcp: McpHttp;
+  readonly apiRoutes: readonly ApiRoute[];
+  readonly files: StaticFiles;
+  readonly challenges: Challenges;
+  /** How often a quiet stream says that it is there. */
+  readonly heartbeatMs: number;
+  /** The document that tells clients who gives credentials; undefined where only this server does. */
+  resourceMetadata(request: IncomingMessage): unknown;
+  metricsText(): Promise<{ readonly text: string; readonly type: string }>;
+  /** Of the caller's own namespace. */
+  readiness(namespace: string): Promise<Readiness>;
+}
+
+const readMethods = ["GET", "HEAD"];
+
+/** Every address the server answers to. */
+export class Routes {
+  readonly #options: RoutesOptions;
+  readonly #api: ApiTable;
+  readonly #exact: ReadonlyMap<string, Route>;
+
+  constructor(options: RoutesOptions) {
+    this.#options = options;
+    this.#api = new ApiTable(options.apiRoutes);
+    const exact: readonly Route[] = [
+      this.#mcp("/mcp", undefined),
+      { pattern: "/livez", methods: readMethods, access: "open", handle: ({ response }) => send(response, 200, "ok\n", { "content-type": "text/plain" }) },
+      { pattern: "/health", methods: readMethods, access: "while stopping", handle: (exchange, { isStopping }) => this.#health(exchange, isStopping) },
+      { pattern: "/metrics", methods: readMethods, access: "credential", handle: (exchange) => this.#metrics(exchange) },
+    ];
+    this.#exact = new Map(exact.map((route) => [route.pattern, route]));
+  }
+
+  /** Throws where there is nothing. */
+  find(request: IncomingMessage, { path, segments }: RequestTarget): Route {
+    const exact = this.#exact.get(path);
+    if (exact !== undefined) return exact;
+    const [first, second, third] = segments;
+    if (first === "ns" && third === "mcp" && segments.length === 3) return this.#mcp("/ns/:namespace/mcp", second);
+    if (first === "api") return this.#apiRoute(this.#api.find(methodOf(request), segments));
+    if (isMetadataPath(path)) return this.#metadata(request);
+    return { pattern: "page", methods: readMethods, access: "open", handle: (exchange) => this.#page(exchange, path) };
+  }
+
+  #mcp(pattern: string, namespace: string | undefined): Route {
+    const { tenants, mcp } = this.#options;
+    return {
+      pattern,
+      methods: ["POST", "GET", "DELETE"],
+      access: "credential",
+      async handle(exchange, tools) {
+        const principal = exchange.principal as Principal;
+        const name = namespace ?? tenants.defaultFor(principal);
+        const base = tenants.baseFor(principal, name);
+        const body = await tools.readBody(exchange);
+        const key = `${principalKey(principal)}\0${name}`;
+        await mcp.handle(exchange.request, exchange.response, body, { base, tools: tenants.toolsFor(principal), key, openStream: () => tools.openStream(exchange, "mcp") });
+      },
+    };
+  }
+
+  #apiRoute(found: FoundApiRoute): Route {
+    const { tenants, challenges, heartbeatMs } = this.#options;
+    return {
+      pattern: found.route.path,
+      methods: [found.route.method],
+      access: "credential",
+      async handle(exchange, tools) {
+        const answer = await callApi({ found, exchange, tenants, challenges, readBody: () => tools.readBody(exchange) });
+        if ("events" in answer) {
+          tools.openStream(exchange, "events");
+          await sendEvents(exchange.response, answer.events, { heartbeatMs, signal: exchange.signal });
+        } else sendJson(exchange.response, answer.status ?? 200, answer.json);
+      },
+    };
+  }
+
+  #metadata(request: IncomingMessage): Route {
+    const document = this.#options.resourceMetadata(request);
+    if (document === undefined) throw noSuchRoute();
+    return {
+      pattern: "/.well-known/oauth-protected-resource",
+      methods: readMethods,
+      access: "open",
+      handle: ({ response }) => sendJson(response, 200, document, { "cache-control": "max-age=300" }),
+    };
+  }
+
+  async #health({ response, principal }: Exchange, isStopping: boolean): Promise<void> {
+    const { tenants, readiness } = this.#options;
+    const namespace = tenants.baseFor(principal as Principal, tenants.defaultFor(principal as Principal)).store.namespace;
+    const { ready, facts } = isStopping ? { ready: false, facts: { status: "stopping" } } : await readiness(namespace);
+    sendJson(response, ready ? 200 : 503, facts, ready ? {} : retryAfter(1_000));
+  }
+
+  async #metrics({ response, principal }: Exchange): Promise<void> {
+    // The figures are of everybody's work together.
+    if (principal?.namespaces !== "*") throw new Refusal("forbidden", "Figures are for credentials that may use every namespace.", { reason: "role" });
+    const { text, type } = await this.#options.metricsText();
+    send(response, 200, text, { "content-type": type });
+  }
+
+  #page({ request, response }: Exchange, path: string): void {
+    const { files } = this.#options;
+    const found = files.find(path, request.headers.accept);
+    if (found === undefined) throw noSuchRoute();
+    files.send(found, request, response);
+  }
+}
+
+/** A browser asks beforehand, for the method that it means to use. */
+const methodOf = ({ method, headers }: IncomingMessage): string => (method === "OPTIONS" ? (headers["access-control-request-method"] ?? "OPTIONS") : (method as string));

@@ -1,0 +1,122 @@
+import type { Socket } from "node:net";
+import type { Exchange } from "./exchange.ts";
+import type { HttpLimits } from "./http-limits.ts";
+
+/** What is known of one connection beside what Node knows. */
+interface Connection {
+  /** Being answered, in the order they came: a client may send several before it reads. */
+  readonly exchanges: Set<Exchange>;
+  /** Bytes that the peer had taken when it was last looked at, and when that had changed. */
+  takenBytes: number;
+  movedAtMs: number;
+}
+
+/**
+ * Every open connection. Node closes those that are slow to ask; this closes those that are slow to listen, keeps their number bounded,
+ * and bounds what is held for them, whoever wrote it.
+ */
+export class Sockets {
+  readonly #limits: HttpLimits;
+  readonly #nowMs: () => number;
+  readonly #open = new Map<Socket, Connection>();
+  /** Those that nothing is being answered on, the longest idle first. */
+  readonly #idle = new Set<Socket>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(limits: HttpLimits, nowMs: () => number) {
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#sweeper = setInterval(() => this.#sweep(), Math.min(1_000, Math.max(20, limits.unreadMsMax / 4)));
+    this.#sweeper.unref();
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** False: there is no room for this one. */
+  add(socket: Socket): boolean {
+    if (this.#open.size >= this.#limits.socketsMax) {
+      const [longestIdle] = this.#idle;
+      if (longestIdle === undefined) return false;
+      this.#forget(longestIdle);
+      longestIdle.destroy();
+    }
+    this.#open.set(socket, { exchanges: new Set(), takenBytes: 0, movedAtMs: this.#nowMs() });
+    this.#idle.add(socket);
+    socket.once("close", () => this.#closed(socket));
+    return true;
+  }
+
+  begin(exchange: Exchange): void {
+    const { socket } = exchange.request;
+    this.#open.get(socket)?.exchanges.add(exchange);
+    this.#idle.delete(socket);
+  }
+
+  end(exchange: Exchange): void {
+    const { socket } = exchange.request;
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.exchanges.delete(exchange);
+    if (connection.exchanges.size === 0) this.#idle.add(socket);
+  }
+
+  /** What is being received on this connection, or waits to be answered. */
+  newestOn(socket: Socket): Exchange | undefined {
+    return [...(this.#open.get(socket)?.exchanges ?? [])].at(-1);
+  }
+
+  /** What has been written still goes out. */
+  close(): void {
+    clearInterval(this.#sweeper);
+    for (const socket of this.#open.keys()) socket.destroySoon();
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  #closed(socket: Socket): void {
+    const exchanges = this.#open.get(socket)?.exchanges ?? [];
+    this.#forget(socket);
+    // Node tells only the answer that was being written; those in line behind it would never hear that nobody waits for them.
+    setImmediate(() => {
+      for (const { response } of exchanges) if (!response.closed) response.emit("close");
+    });
+  }
+
+  #forget(socket: Socket): void {
+    this.#open.delete(socket);
+    this.#idle.delete(socket);
+  }
+
+  #sweep(): void {
+    const nowMs = this.#nowMs();
+    const { unreadMsMax, unsentBytesMax, unsentTotalBytesMax } = this.#limits;
+    const behind: Socket[] = [];
+    let unsentBytes = 0;
+    for (const [socket, connection] of this.#open) {
+      const unsent = socket.writableLength;
+      const takenBytes = socket.bytesWritten - unsent;
+      if (unsent === 0 || takenBytes !== connection.takenBytes) {
+        connection.takenBytes = takenBytes;
+        connection.movedAtMs = nowMs;
+      }
+      if (unsent === 0) continue;
+      if (nowMs - connection.movedAtMs >= unreadMsMax || unsent > unsentBytesMax) {
+        socket.destroy();
+        continue;
+      }
+      behind.push(socket);
+      unsentBytes += unsent;
+    }
+    if (unsentBytes <= unsentTotalBytesMax) return;
+    behind.sort((a, b) => b.writableLength - a.writableLength);
+    for (const socket of behind) {
+      if (unsentBytes <= unsentTotalBytesMax) return;
+      unsentBytes -= socket.writableLength;
+      socket.destroy();
+    }
+  }
+}

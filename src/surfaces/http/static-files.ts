@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname, join, sep } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
+import type { Headers } from "./answer.ts";
+import { safetyHeaders } from "./answer.ts";
+
+/** The page loads nothing from anywhere else, runs no inline script, and can neither be framed nor send a form. */
+export const pagePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'";
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".json": "application/json",
+  ".webmanifest": "application/manifest+json",
+  ".txt": "text/plain; charset=utf-8",
+  ".woff2": "font/woff2",
+};
+const compressible = /^text\/|json|svg/;
+
+interface StaticFile {
+  readonly headers: Headers;
+  readonly etag: string;
+  readonly bodies: { readonly identity: Buffer; readonly br?: Buffer; readonly gzip?: Buffer };
+}
+
+interface FoundFile {
+  readonly file: StaticFile;
+  readonly status: number;
+}
+
+/** Addresses that the page gives its views. */
+const ownPath = /^\/(sign-in|tokens|ns\/.+)?$/;
+
+/** The dashboard's files, whole in memory: a request can name one of them or none, and never a path of this machine. */
+export class StaticFiles {
+  readonly #byPath: ReadonlyMap<string, StaticFile>;
+
+  constructor(byPath: ReadonlyMap<string, StaticFile>) {
+    this.#byPath = byPath;
+  }
+
+  get count(): number {
+    return this.#byPath.size;
+  }
+
+  /** The file of this path, or the page where the path is one of the page's own. A person who follows a wrong link gets the page too, which says so. */
+  find(path: string, accept = ""): FoundFile | undefined {
+    const file = this.#byPath.get(path);
+    if (file !== undefined) return { file, status: 200 };
+    const page = this.#byPath.get("/index.html");
+    if (page === undefined) return undefined;
+    if (ownPath.test(path)) return { file: page, status: 200 };
+    return accept.includes("text/html") && !path.startsWith("/assets/") ? { file: page, status: 404 } : undefined;
+  }
+
+  send({ file, status }: FoundFile, request: IncomingMessage, response: ServerResponse): void {
+    if (request.headers["if-none-match"]?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === file.etag)) {
+      response.writeHead(304, { etag: file.etag, "cache-control": file.headers["cache-control"] ?? "no-cache", vary: "Accept-Encoding" });
+      response.end();
+      return;
+    }
+    const [encoding, body] = choose(file.bodies, request.headers["accept-encoding"]);
+    response.writeHead(status, {
+      ...file.headers,
+      etag: file.etag,
+      vary: "Accept-Encoding",
+      "content-length": String(body.length),
+      ...(encoding === "identity" ? {} : { "content-encoding": encoding }),
+    });
+    response.end(request.method === "HEAD" ? undefined : body);
+  }
+}
+
+/** Reads and compresses every file of the folder; none where there is no folder. */
+export async function openStaticFiles(folder: string): Promise<StaticFiles> {
+  const items = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const files = items.filter((item) => item.isFile()).map((item) => join(item.parentPath, item.name));
+  const read = await Promise.all(files.map(async (file) => [`/${file.slice(folder.length + 1).replaceAll(sep, "/")}`, await readStatic(file)] as const));
+  return new StaticFiles(new Map(read));
+}
+
+async function readStatic(file: string): Promise<StaticFile> {
+  const identity = await readFile(file);
+  const type = contentTypes[extname(file)] ?? "application/octet-stream";
+  const [br, zipped] = compressible.test(type) && identity.length > 512 ? await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity, { level: 9 })]) : [];
+  // A name with the hash of its contents never means anything else.
+  const isHashed = /[.-][0-9A-Za-z_]{8,}\.[a-z0-9]+$/.test(file);
+  const headers = {
+    ...safetyHeaders,
+    "content-security-policy": pagePolicy,
+    "cross-origin-embedder-policy": "require-corp",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "content-type": type,
+    "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+  };
+  const etag = `"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`;
+  return { headers, etag, bodies: { identity, br, gzip: zipped } };
+}
+
+/** The smallest that the browser takes. */
+function choose(bodies: StaticFile["bodies"], accepted = ""): readonly [encoding: "br" | "gzip" | "identity", body: Buffer] {
+  const takes = (name: string): boolean => accepted.split(",").some((part) => new RegExp(`^\\s*${name}\\s*(;\\s*q\\s*=\\s*(1|0\\.0*[1-9]).*)?$`, "i").test(part));
+  if (bodies.br !== undefined && takes("br")) return ["br", bodies.br];
+  if (bodies.gzip !== undefined && takes("gzip")) return ["gzip", bodies.gzip];
+  return ["identity", bodies.identity];
+}

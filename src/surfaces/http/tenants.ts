@@ -1,0 +1,94 @@
+import type { Principal, Role } from "../../domain/identity/principal.ts";
+import { mayUse } from "../../domain/identity/principal.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { NamespaceStoreOptions } from "../../store/namespace-store.ts";
+import { isReservedNamespace, openNamespaceStore } from "../../store/namespace-store.ts";
+import type { Engine, Store } from "../../store/store.ts";
+import type { ToolBase } from "../../tools/run-tool.ts";
+import type { ServerFacts, Tool } from "../../tools/tool.ts";
+import { Refusal } from "./refusal.ts";
+
+export interface TenantsOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly server: ServerFacts;
+  /** Those that this server offers at all. */
+  readonly tools: readonly Tool[];
+  /** What every namespace is opened with. */
+  readonly storeOptions?: NamespaceStoreOptions;
+  /** Of whoever may use every one and names none. */
+  readonly defaultNamespace: string;
+  readonly namespacesMax: number;
+}
+
+/** Which part of the store, and which tools, a principal gets. One store per namespace is shared by everybody in this process, so that their commits travel together. */
+export class Tenants {
+  readonly #options: TenantsOptions;
+  readonly #stores = new Map<string, Store>();
+  readonly #server: ServerFacts;
+  /** Readable copies are made of the configured namespace alone: in one folder, another's would be for all to read. */
+  readonly #elsewhere: ServerFacts;
+  readonly #toolsByRole: Readonly<Record<Role, readonly Tool[]>>;
+
+  constructor(options: TenantsOptions) {
+    this.#options = options;
+    const { tools } = options;
+    // Callers are on other machines: which folder they work in, nobody here can see.
+    const { surroundings: _, ...server } = options.server;
+    this.#server = server;
+    const { mirror: __, ...elsewhere } = server;
+    this.#elsewhere = elsewhere;
+    this.#toolsByRole = { read: tools.filter((tool) => tool.effect === "read"), write: tools.filter((tool) => !isForAdmins(tool)), admin: tools };
+  }
+
+  /** Where a principal works that names no namespace. */
+  defaultFor({ namespaces }: Principal): string {
+    const namespace = namespaces === "*" ? this.#options.defaultNamespace : namespaces[0];
+    if (namespace === undefined) throw noNamespace();
+    return namespace;
+  }
+
+  /** Refuses alike whether the namespace exists, is somebody else's or is nobody's business. */
+  baseFor(principal: Principal, namespace: string): ToolBase {
+    if (!mayUse(principal, namespace) || isReservedNamespace(namespace)) throw noNamespace();
+    return {
+      store: this.#storeOf(namespace),
+      clock: this.#options.clock,
+      writer: principal.name,
+      server: namespace === this.#options.defaultNamespace ? this.#server : this.#elsewhere,
+    };
+  }
+
+  toolsFor({ role }: Principal): readonly Tool[] {
+    return this.#toolsByRole[role];
+  }
+
+  /** The least recently opened goes: whoever still works with it keeps it, and its commits are safe beside those of a new one. */
+  #storeOf(namespace: string): Store {
+    const known = this.#stores.get(namespace);
+    if (known !== undefined) return known;
+    const { engine, clock, namespacesMax, storeOptions } = this.#options;
+    const store = openNamespaceStore(engine, namespace, clock, storeOptions);
+    const [oldest] = this.#stores.keys();
+    if (this.#stores.size >= namespacesMax && oldest !== undefined) this.#stores.delete(oldest);
+    this.#stores.set(namespace, store);
+    return store;
+  }
+}
+
+/** What takes everything of a namespace away at once. */
+const isForAdmins = ({ effect, toolset }: Tool): boolean => effect === "destructive" && toolset === "admin";
+
+const noNamespace = (): Refusal => new Refusal("forbidden", "The credential does not allow this namespace.");
+
+const keys = new WeakMap<Principal, string>();
+
+/** The same for the same principal with the same role, whatever else it was given. Made once for each that is remembered. */
+export function principalKey(principal: Principal): string {
+  const known = keys.get(principal);
+  if (known !== undefined) return known;
+  const { kind, tokenId = "", name, role } = principal;
+  const key = [kind, tokenId, name, role].join("\0");
+  keys.set(principal, key);
+  return key;
+}

@@ -1,0 +1,166 @@
+import type { Log } from "../../kernel/log.ts";
+import type { ToolCall } from "../../tools/run-tool.ts";
+import { isPlainCapabilities, isPlainImplementation } from "./claim.ts";
+import type { Greeting } from "./greeting.ts";
+import { handshakeVersions, movingCacheHint, statelessVersion, staticCacheHint } from "./greeting.ts";
+import type { Params, Request, RequestId } from "./json-rpc.ts";
+import { errorLine, isPlainObject, rpcErrors } from "./json-rpc.ts";
+import type { Resources } from "./resources.ts";
+import { rpcFailureOf } from "./rpc-failure.ts";
+import type { CallOutcome, ToolCalls } from "./tool-calls.ts";
+import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
+
+/**
+ * One request that the direct road can answer: with a line at once, or with work that ends in one. The line itself is made last:
+ * what it is made from is several times smaller.
+ */
+export type DirectAnswer = string | ((call: ToolCall, connection?: string) => Promise<() => string>);
+
+interface AnswersOptions {
+  readonly calls: ToolCalls;
+  readonly resources: Resources;
+  readonly greeting: Greeting;
+  readonly log: Log;
+}
+
+/** What makes the answers of the two eras different. */
+interface Stamps {
+  /** After a result of its moment, a list that stays, something read. */
+  readonly moment: string;
+  readonly lasting: string;
+  readonly read: string;
+}
+
+/** Results that stay the same, made when first asked for. They are large, and everybody who is greeted alike shares them. */
+const lastingResults = new WeakMap<Greeting, Map<string, string>>();
+
+/**
+ * Answers in the very bytes of the SDK, to those requests whose shape is known completely; everything else, every oddity included, is the SDK's: `undefined`.
+ * The transports differ in how messages come and go, not in this.
+ */
+export class DirectAnswers {
+  readonly #calls: ToolCalls;
+  readonly #resources: Resources;
+  readonly #greeting: Greeting;
+  readonly #log: Log;
+  readonly #stamps: Readonly<Record<"handshake" | "stateless", Stamps>>;
+  readonly #lasting: Map<string, string>;
+
+  constructor({ calls, resources, greeting, log }: AnswersOptions) {
+    this.#calls = calls;
+    this.#resources = resources;
+    this.#greeting = greeting;
+    this.#log = log;
+    this.#lasting = lastingResults.get(greeting) ?? new Map();
+    lastingResults.set(greeting, this.#lasting);
+    const end = `"_meta":${JSON.stringify({ "io.modelcontextprotocol/serverInfo": greeting.serverInfo })}`;
+    const hinted = ({ ttlMs, cacheScope }: typeof staticCacheHint | typeof movingCacheHint): string =>
+      `,"resultType":"complete","ttlMs":${ttlMs},"cacheScope":"${cacheScope}",${end}`;
+    this.#stamps = {
+      handshake: { moment: "", lasting: "", read: "" },
+      stateless: { moment: `,"resultType":"complete",${end}`, lasting: hinted(staticCacheHint), read: hinted(movingCacheHint) },
+    };
+  }
+
+  /** The handshake itself. */
+  initialize({ id, params }: Request): string | undefined {
+    if (params === undefined || "_meta" in params || typeof params.protocolVersion !== "string") return undefined;
+    if (!isPlainCapabilities(params.capabilities) || !isPlainImplementation(params.clientInfo)) return undefined;
+    const { capabilities, serverInfo, instructions } = this.#greeting;
+    return answerLine(id, JSON.stringify({ protocolVersion: agreedVersion(params.protocolVersion), capabilities, serverInfo, instructions }));
+  }
+
+  /** A request after the handshake. */
+  handshake(request: Request): DirectAnswer | undefined {
+    if (request.method === "ping") return isBare(request.params) ? answerLine(request.id, "{}") : undefined;
+    return this.#common(request, "handshake");
+  }
+
+  /** A request that carries a plain envelope. */
+  stateless(request: Request): DirectAnswer | undefined {
+    if (request.method !== "server/discover") return this.#common(request, "stateless");
+    if (!isBare(request.params)) return undefined;
+    const result = this.#lastingResult("discover", () => {
+      const { capabilities, instructions } = this.#greeting;
+      const own = JSON.stringify({ supportedVersions: [statelessVersion], capabilities, instructions });
+      return `${own.slice(0, -1)}${this.#stamps.stateless.lasting}}`;
+    });
+    return answerLine(request.id, result);
+  }
+
+  #common(request: Request, era: "handshake" | "stateless"): DirectAnswer | undefined {
+    switch (request.method) {
+      case "tools/call":
+        return this.#call(request, this.#stamps[era].moment);
+      case "tools/list":
+        if (!isBare(request.params)) return undefined;
+        return answerLine(
+          request.id,
+          this.#lastingResult(`tools ${era}`, () => `{"tools":${this.#calls.listJson}${this.#stamps[era].lasting}}`),
+        );
+      case "resources/read":
+        return this.#read(request, this.#stamps[era].read);
+      default:
+        return undefined;
+    }
+  }
+
+  #call({ id, params }: Request, end: string): DirectAnswer | undefined {
+    if (params === undefined || !isPlainCall(params)) return undefined;
+    const name = params.name as string;
+    if (!this.#calls.has(name)) return this.#calls.hasElsewhere(name) ? undefined : errorLine(id, rpcErrors.invalidParams, unknownToolMessage(name));
+    const requestKey = (params._meta as Params | undefined)?.[requestKeyMember];
+    return async (call, connection) => {
+      const outcome = await this.#calls.run(name, params.arguments, requestKey, call, connection);
+      return () => callLine(id, outcome, end);
+    };
+  }
+
+  #read({ id, params }: Request, end: string): DirectAnswer | undefined {
+    const uri = params?.uri;
+    if (typeof uri !== "string" || !isBare(params, "uri") || this.#resources.target(uri) === undefined) return undefined;
+    return async (call) => {
+      try {
+        const found = await this.#resources.read(uri, call);
+        if (found === undefined) return () => errorLine(id, rpcErrors.invalidParams, `Resource not found: ${uri}`, { uri });
+        return () => answerLine(id, `{"contents":[${JSON.stringify({ uri, ...found })}]${end}}`);
+      } catch (error) {
+        const { code, message, data } = rpcFailureOf(error, this.#log);
+        return () => errorLine(id, code, message, data);
+      }
+    };
+  }
+
+  #lastingResult(name: string, make: () => string): string {
+    let result = this.#lasting.get(name);
+    if (result === undefined) {
+      result = make();
+      this.#lasting.set(name, result);
+    }
+    return result;
+  }
+}
+
+/** The revision that a handshake ends in. */
+export const agreedVersion = (asked: string): string => ((handshakeVersions as readonly string[]).includes(asked) ? asked : handshakeVersions[0]);
+
+const answerLine = (id: RequestId, result: string): string => `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
+
+function callLine(id: RequestId, outcome: CallOutcome, end: string): string {
+  const { json, texts, isError } = answerOf(outcome);
+  const content = texts.map((text) => `{"type":"text","text":${JSON.stringify(text)}}`).join();
+  return answerLine(id, `{"content":[${content}],"structuredContent":${json}${isError ? ',"isError":true' : ""}${end}}`);
+}
+
+/** No parameters but `_meta` and, if given, one of this name. */
+function isBare(params: Params | undefined, own?: string): boolean {
+  for (const member in params) if (member !== "_meta" && member !== own) return false;
+  return true;
+}
+
+/** `name`, `arguments` and `_meta` alone. An own `__proto__` is left to the SDK, which has its own opinion of it. */
+function isPlainCall(params: Params): boolean {
+  for (const member in params) if (member !== "name" && member !== "arguments" && member !== "_meta") return false;
+  const { arguments: args } = params;
+  return typeof params.name === "string" && (args === undefined || (isPlainObject(args) && !Object.hasOwn(args, "__proto__")));
+}

@@ -1,0 +1,18 @@
+/** One call on the direct road. Its signal comes into being only when somebody asks for it. */
+export class DirectCall {
+  #controller: AbortController | undefined;
+  cancelled = false;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.cancelled) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    this.#controller?.abort();
+  }
+}

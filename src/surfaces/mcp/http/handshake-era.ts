@@ -1,0 +1,223 @@
+import type { IncomingMessage } from "node:http";
+import { HoldfastError } from "../../../kernel/errors.ts";
+import type { Log } from "../../../kernel/log.ts";
+import { keyRange } from "../../../store/ranges.ts";
+import type { DirectAnswer } from "../direct-answers.ts";
+import { handshakeVersions } from "../greeting.ts";
+import type { Message, Request, RequestId } from "../json-rpc.ts";
+import { errorLine, isRequest, isRequestId, rpcErrors } from "../json-rpc.ts";
+import { readMessage } from "../read-message.ts";
+import { eventOf, httpFailure, sendAccepted, sendAnswer, sendFailure, sendJson, startEvents } from "./answer-http.ts";
+import { HttpCall } from "./http-call.ts";
+import type { Posted } from "./posted.ts";
+import type { ResourceHubs } from "./resource-hubs.ts";
+import type { SdkRoad } from "./sdk-road.ts";
+import { SessionStream } from "./session-stream.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+interface HandshakeEraOptions {
+  readonly log: Log;
+  readonly sessions: Sessions;
+  readonly hubs: ResourceHubs;
+  readonly directRoad: boolean;
+  sdk(): Promise<SdkRoad>;
+}
+
+/** The first revision whose clients can read an event without a message in it. */
+const primedVersion = "2025-11-25";
+
+/** The revisions with a handshake, over HTTP. */
+export class HandshakeEra {
+  readonly #options: HandshakeEraOptions;
+  /** Calls of a session that can be cancelled, by session and request id. Calls without a session can only be left by their caller. */
+  readonly #cancellable = new Map<string, HttpCall>();
+  readonly #streams = new Map<string, SessionStream>();
+
+  constructor(options: HandshakeEraOptions) {
+    this.#options = options;
+  }
+
+  /** One message. */
+  async post(posted: Posted, message: Message): Promise<void> {
+    const { response, tenant, accepted } = posted;
+    if (isRequest(message) && message.method === "initialize") return this.#initialize(posted, message);
+    const session = await this.#admit(posted, isRequest(message) ? message.id : null);
+    if (session === "refused") return;
+    if (!isRequest(message)) {
+      this.#notice(message, session);
+      return sendAccepted(response);
+    }
+    const direct = this.#options.directRoad ? tenant.answers.handshake(message) : undefined;
+    if (typeof direct === "string") return sendAnswer(response, accepted, direct);
+    const answer = direct === undefined ? await this.#sdkAnswer(posted, message, session) : await this.#run(posted, message.id, direct, session);
+    if (answer === undefined) sendAccepted(response);
+    else if (response.headersSent) response.end(eventOf(answer));
+    else sendAnswer(response, accepted, answer);
+  }
+
+  /** The messages of a batch, each as the line it might have been. */
+  async postBatch(posted: Posted, lines: readonly Buffer[]): Promise<void> {
+    const session = await this.#admit(posted, null);
+    if (session === "refused") return;
+    const answers = (await Promise.all(lines.map((line) => this.#batched(posted, line, session)))).filter((answer) => answer !== undefined);
+    const { response, accepted } = posted;
+    if (answers.length === 0) return sendAccepted(response);
+    if (accepted.json) return sendJson(response, 200, `[${answers.join()}]`);
+    startEvents(response);
+    if (!response.destroyed) response.end(answers.map((answer) => eventOf(answer)).join(""));
+  }
+
+  /** The stream on which a session hears of changes. */
+  async stream(posted: Posted): Promise<void> {
+    const { request, response, access, tenant, accepted } = posted;
+    if (!accepted.events) return sendFailure(response, 406, httpFailure, "A stream is text/event-stream: accept that.");
+    const session = await this.#admit(posted, null);
+    if (session === "refused") return;
+    if (session === undefined) return refuseMethod(posted);
+    const { log, sessions, hubs } = this.#options;
+    access.openStream?.();
+    const version = versionOf(request);
+    const stream = new SessionStream({
+      session,
+      tenant,
+      sessions,
+      hubs,
+      response,
+      log,
+      resumeAfter: eventIdOf(request),
+      primes: version !== undefined && version >= primedVersion,
+    });
+    // A message is sent on one stream only; the client that comes again has lost the earlier one.
+    this.#streams.get(session.id)?.end();
+    this.#streams.set(session.id, stream);
+    try {
+      await stream.serve();
+    } finally {
+      if (this.#streams.get(session.id) === stream) this.#streams.delete(session.id);
+    }
+  }
+
+  /** The client needs its session no more. */
+  async end(posted: Posted): Promise<void> {
+    const { request, response, access } = posted;
+    const id = sessionIdOf(request);
+    if (id === undefined) return refuseMethod(posted);
+    if (!(await this.#options.sessions.end(id, access.key))) return refuseSession(posted, null);
+    response.writeHead(200, { "content-length": 0 });
+    response.end();
+  }
+
+  stop(): void {
+    for (const stream of this.#streams.values()) stream.end();
+  }
+
+  async #initialize(posted: Posted, message: Request): Promise<void> {
+    const { response, access, tenant, accepted } = posted;
+    const answer = (this.#options.directRoad ? tenant.answers.initialize(message) : undefined) ?? (await this.#sdkAnswer(posted, message, undefined));
+    if (answer === undefined) return sendAccepted(response);
+    // Both roads write a result with its result first, and a refusal with its version.
+    if (!answer.startsWith('{"result"')) return sendAnswer(response, accepted, answer);
+    const { id } = await this.#options.sessions.open(access.key);
+    sendAnswer(response, accepted, answer, { "mcp-session-id": id });
+  }
+
+  /** The session the request names, none where it names none; "refused": it has been answered. */
+  async #admit(posted: Posted, requestId: RequestId | null): Promise<Session | undefined | "refused"> {
+    const { request, response, access } = posted;
+    const version = versionOf(request);
+    if (version !== undefined && !isHandshakeVersion(version)) {
+      sendFailure(response, 400, httpFailure, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${handshakeVersions.join(", ")})`, requestId);
+      return "refused";
+    }
+    const id = sessionIdOf(request);
+    if (id === undefined) return undefined;
+    const session = await this.#options.sessions.find(id, access.key);
+    if (session !== undefined) return session;
+    refuseSession(posted, requestId);
+    return "refused";
+  }
+
+  async #run({ response }: Posted, id: RequestId, answer: Exclude<DirectAnswer, string>, session: Session | undefined): Promise<string | undefined> {
+    const call = new HttpCall(response);
+    const done = session === undefined ? undefined : this.#mayCancel(session, id, call);
+    const make = await answer(call, session?.label);
+    done?.();
+    return call.cancelled ? undefined : make();
+  }
+
+  async #sdkAnswer({ response, tenant, access, accepted }: Posted, request: Request, session: Session | undefined, isBatched = false): Promise<string | undefined> {
+    const call = new HttpCall(response);
+    const done = session === undefined ? undefined : this.#mayCancel(session, request.id, call);
+    const sdk = await this.#options.sdk();
+    const { sessions } = this.#options;
+    const subscriptions = {
+      subscribe: async (uri: string) => {
+        if (session === undefined) throw noSession();
+        const { revision } = await access.base.store.read(keyRange("state/"), { limit: 1, values: false });
+        await sessions.subscribe(session, access.key, uri, revision);
+      },
+      unsubscribe: async (uri: string) => {
+        if (session === undefined) throw noSession();
+        await sessions.unsubscribe(session, access.key, uri);
+      },
+    };
+    const onNote = (line: string): void => {
+      if (!accepted.events || isBatched || response.destroyed) return;
+      startEvents(response);
+      response.write(eventOf(line));
+    };
+    const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label }, call.signal, onNote);
+    done?.();
+    return answer;
+  }
+
+  #mayCancel(session: Session, id: RequestId, call: HttpCall): () => void {
+    const name = callName(session, id);
+    this.#cancellable.set(name, call);
+    return () => {
+      // A second request under the same id may have taken the place.
+      if (this.#cancellable.get(name) === call) this.#cancellable.delete(name);
+    };
+  }
+
+  /** A notification, or an answer to something that was never asked. */
+  #notice(message: Message, session: Session | undefined): void {
+    if (session === undefined || !("method" in message) || message.method !== "notifications/cancelled") return;
+    const id = message.params?.requestId;
+    if (isRequestId(id)) this.#cancellable.get(callName(session, id))?.cancel();
+  }
+
+  async #batched(posted: Posted, line: Buffer, session: Session | undefined): Promise<string | undefined> {
+    const read = readMessage(line);
+    if (!read.ok) return errorLine(read.id, read.code, read.problem);
+    const { message } = read;
+    if (!isRequest(message)) {
+      this.#notice(message, session);
+      return undefined;
+    }
+    if (message.method === "initialize") return errorLine(message.id, rpcErrors.invalidRequest, "The handshake is no part of a batch.");
+    const direct = this.#options.directRoad ? posted.tenant.answers.handshake(message) : undefined;
+    if (typeof direct === "string") return direct;
+    return direct === undefined ? this.#sdkAnswer(posted, message, session, true) : this.#run(posted, message.id, direct, session);
+  }
+}
+
+/** One header of a name: the front has refused what repeats it, Node joins the rest. */
+export const versionOf = ({ headers }: IncomingMessage): string | undefined => headers["mcp-protocol-version"] as string | undefined;
+export const isHandshakeVersion = (version: string): boolean => (handshakeVersions as readonly string[]).includes(version);
+
+const sessionIdOf = ({ headers }: IncomingMessage): string | undefined => headers["mcp-session-id"] as string | undefined;
+const callName = ({ id }: Session, requestId: RequestId): string => `${id} ${JSON.stringify(requestId)}`;
+
+/** Somebody else's, one that has ended and one that never was answer alike. */
+const refuseSession = ({ response }: Posted, id: RequestId | null): void => sendFailure(response, 404, -32_001, "Session not found", id);
+
+/** Outside a session there is nothing to be heard and nothing to end. */
+export const refuseMethod = ({ response }: Pick<Posted, "response">): void => sendFailure(response, 405, httpFailure, "Method not allowed.", null, { allow: "POST" });
+
+const noSession = (): HoldfastError => new HoldfastError("invalid_input", "Subscriptions need the session that the handshake gave: send its id as Mcp-Session-Id.");
+
+function eventIdOf({ headers }: IncomingMessage): number | undefined {
+  const id = headers["last-event-id"];
+  return typeof id === "string" && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
+}

@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Log } from "../../../kernel/log.ts";
+import type { Store } from "../../../store/store.ts";
+import type { ToolBase } from "../../../tools/run-tool.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import { claimOf } from "../claim.ts";
+import { statelessVersion } from "../greeting.ts";
+import type { Request } from "../json-rpc.ts";
+import { isRequest, rpcErrors } from "../json-rpc.ts";
+import { batchVersion, readBatch, readMessage } from "../read-message.ts";
+import { acceptedBy, httpFailure, isJson, sendAccepted, sendAnswer, sendFailure } from "./answer-http.ts";
+import type { Fixtures } from "./fixtures.ts";
+import { HandshakeEra, isHandshakeVersion, refuseMethod, versionOf } from "./handshake-era.ts";
+import { HttpCall } from "./http-call.ts";
+import type { Posted } from "./posted.ts";
+import { ResourceHubs } from "./resource-hubs.ts";
+import type { SdkRoad } from "./sdk-road.ts";
+import { Sessions } from "./sessions.ts";
+import { Tenants } from "./tenant.ts";
+
+/** What one caller may use; made by the front, which has authenticated the request. */
+export interface McpAccess {
+  /** The store of the namespace; its writer is the principal. */
+  readonly base: ToolBase;
+  /** Those that the principal may call; others are refused as unknown. */
+  readonly tools: readonly Tool[];
+  /** One per principal, role and namespace: what is kept between requests is kept under it, and sessions are bound to it. */
+  readonly key: string;
+  /** To be called before an answer becomes a stream that stays open: counts it, and throws a HoldfastError (429 or 503) where too many are open. */
+  readonly openStream?: () => void;
+}
+
+export interface McpHttpOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Where the sessions of the earlier protocol era are kept for every node: the reserved namespace. */
+  readonly sessions: Store;
+  /** False sends everything through the SDK; the answers are the same. */
+  readonly directRoad?: boolean;
+  /** For conformance tests only. */
+  readonly fixtures?: Fixtures;
+}
+
+export interface McpHttp extends AsyncDisposable {
+  /**
+   * Answers one request to the endpoint, whatever its method, and resolves when the answer is made, or the stream is over. `body`: all of it (empty for GET and DELETE).
+   * Rejects, before anything is answered, where the request cannot be served; whoever calls knows how to say so.
+   */
+  handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void>;
+  /** Ends streams and what only waits at once, and gives what else is in flight so long to finish. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export const openMcpHttp = (options: McpHttpOptions): McpHttp => new Endpoint(options);
+
+/** Streamable HTTP in both protocol eras on one endpoint. Keeps no state of its own: what lasts from request to request is in the store. */
+class Endpoint implements McpHttp {
+  readonly #options: McpHttpOptions;
+  readonly #tenants: Tenants;
+  readonly #hubs: ResourceHubs;
+  readonly #sessions: Sessions;
+  readonly #handshakeEra: HandshakeEra;
+  #sdkLoading: Promise<SdkRoad> | undefined;
+  #inFlight = 0;
+  #whenIdle: () => void = () => {};
+
+  constructor(options: McpHttpOptions) {
+    const { log, clock, sessions: store, directRoad = true, fixtures } = options;
+    this.#options = options;
+    this.#tenants = new Tenants(log, fixtures);
+    this.#hubs = new ResourceHubs(log);
+    this.#sessions = new Sessions({ store, clock, log });
+    this.#handshakeEra = new HandshakeEra({ log, sessions: this.#sessions, hubs: this.#hubs, directRoad, sdk: () => this.#sdk() });
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void> {
+    const posted: Posted = { request, response, access, tenant: this.#tenants.of(access), accepted: acceptedBy(request) };
+    this.#inFlight += 1;
+    try {
+      if (request.method === "POST") return await this.#post(posted, body);
+      // The stateless era has requests only.
+      if (versionOf(request) === statelessVersion) return refuseMethod(posted);
+      if (request.method === "GET") return await this.#handshakeEra.stream(posted);
+      if (request.method === "DELETE") return await this.#handshakeEra.end(posted);
+      return refuseMethod(posted);
+    } finally {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#whenIdle();
+    }
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#tenants.stopWaiting();
+    this.#handshakeEra.stop();
+    const sdk = await this.#sdkLoading?.catch(() => undefined);
+    await sdk?.stop();
+    this.#hubs.close();
+    this.#sessions.close();
+    if (this.#inFlight === 0) return;
+    const idle = new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
+    const over = new AbortController();
+    await Promise.race([idle, this.#options.clock.rest(graceMs, over.signal)]);
+    over.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop(0);
+  }
+
+  async #post(posted: Posted, body: Buffer): Promise<void> {
+    const { request, response, accepted } = posted;
+    if (!isJson(request)) return sendFailure(response, 415, httpFailure, "Content-Type: must be application/json");
+    if (!accepted.json && !accepted.events) return sendFailure(response, 406, httpFailure, "Accept: must allow application/json or text/event-stream");
+    const version = versionOf(request);
+    const batch = version === undefined || version === batchVersion ? readBatch(body) : undefined;
+    if (batch !== undefined) return batch.ok ? this.#handshakeEra.postBatch(posted, batch.lines) : sendFailure(response, 400, rpcErrors.invalidRequest, batch.problem);
+    const read = readMessage(body);
+    if (!read.ok) return sendFailure(response, 400, read.code, read.problem, read.id);
+    const { message } = read;
+    const claim = "method" in message ? claimOf(message.params) : "none";
+    if (claim === "none" && (version === undefined || isHandshakeVersion(version))) return this.#handshakeEra.post(posted, message);
+    if (claim === "plain" && isRequest(message) && this.#options.directRoad !== false && (await this.#direct(posted, message))) return;
+    const sdk = await this.#sdk();
+    return sdk.isHandshakeEra(request, message) ? this.#handshakeEra.post(posted, message) : sdk.stateless(posted, message);
+  }
+
+  /** True: the request of the stateless era has been answered. */
+  async #direct(posted: Posted, message: Request): Promise<boolean> {
+    const { request, response, tenant, accepted } = posted;
+    if (!headersMirror(request, message)) return false;
+    const direct = tenant.answers.stateless(message);
+    if (direct === undefined) return false;
+    if (typeof direct === "string") {
+      sendAnswer(response, accepted, direct);
+      return true;
+    }
+    const call = new HttpCall(response);
+    const make = await direct(call);
+    if (call.cancelled) sendAccepted(response);
+    else sendAnswer(response, accepted, make());
+    return true;
+  }
+
+  /** A broken installation fails every request that needs it, and only those. */
+  #sdk(): Promise<SdkRoad> {
+    this.#sdkLoading ??= import("./sdk-road.ts").then(({ SdkRoad }) => new SdkRoad({ log: this.#options.log, hubs: this.#hubs, fixtures: this.#options.fixtures }));
+    return this.#sdkLoading;
+  }
+}
+
+/** The headers say what the body says, in the plainest way; what differs in any way is the SDK's to judge. */
+function headersMirror({ headers }: IncomingMessage, { method, params }: Request): boolean {
+  if (headers["mcp-protocol-version"] !== statelessVersion || headers["mcp-method"] !== method) return false;
+  const name = method === "tools/call" ? params?.name : method === "resources/read" ? params?.uri : undefined;
+  // Base64 is how a name is sent that a header cannot hold.
+  return name === undefined || (typeof name === "string" && headers["mcp-name"] === name && !name.startsWith("=?"));
+}

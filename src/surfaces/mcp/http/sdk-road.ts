@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import type { Server } from "@modelcontextprotocol/server";
+import { classifyInboundRequest, createMcpHandler } from "@modelcontextprotocol/server";
+import { HoldfastError } from "../../../kernel/errors.ts";
+import type { Log } from "../../../kernel/log.ts";
+import type { Revision } from "../../../store/store.ts";
+import type { Message, Request } from "../json-rpc.ts";
+import { errorLine, isRequest } from "../json-rpc.ts";
+import { listenedUris } from "../listened-uris.ts";
+import { rpcFailureOf } from "../rpc-failure.ts";
+import type { SdkParts } from "../sdk-server.ts";
+import { createSdkServer } from "../sdk-server.ts";
+import { subscribedUrisMax } from "../subscriptions.ts";
+import { sendJson } from "./answer-http.ts";
+import { DueUpdates } from "./due-updates.ts";
+import { exchange } from "./exchange-transport.ts";
+import type { Fixtures } from "./fixtures.ts";
+import type { Posted } from "./posted.ts";
+import type { ResourceHubs } from "./resource-hubs.ts";
+import type { Tenant } from "./tenant.ts";
+
+type Handler = ReturnType<typeof createMcpHandler>;
+type EventBus = NonNullable<NonNullable<Parameters<typeof createMcpHandler>[1]>["bus"]>;
+type Listener = Parameters<EventBus["subscribe"]>[0];
+
+interface SdkRoadOptions {
+  readonly log: Log;
+  readonly hubs: ResourceHubs;
+  readonly fixtures: Fixtures | undefined;
+}
+
+/** Who asks in the handshake era. */
+interface Handshaken {
+  readonly tenant: Tenant;
+  readonly subscriptions: SdkParts["subscriptions"];
+  readonly connection?: string;
+}
+
+/** This era has another way; the SDK knows no such method in it. */
+const none: SdkParts["subscriptions"] = { subscribe: async () => {}, unsubscribe: async () => {} };
+
+/**
+ * The SDK's part: every request that the direct road leaves to it, and all of them where that road is switched off. Loaded when first needed.
+ * Each request gets a server of its own: nothing of one can be seen by another, whatever their ids.
+ */
+export class SdkRoad {
+  readonly #options: SdkRoadOptions;
+  /** Streams that stay open; they are ended in good order. */
+  readonly #listening = new Set<Handler>();
+
+  constructor(options: SdkRoadOptions) {
+    this.#options = options;
+  }
+
+  /** Does the SDK take the message for one of the earlier era? What it judges so, it does not answer itself here. */
+  isHandshakeEra({ headers }: IncomingMessage, message: Message): boolean {
+    const { kind } = classifyInboundRequest({
+      httpMethod: "POST",
+      protocolVersionHeader: headers["mcp-protocol-version"] as string | undefined,
+      mcpMethodHeader: headers["mcp-method"] as string | undefined,
+      mcpNameHeader: headers["mcp-name"] as string | undefined,
+      body: message,
+    });
+    return kind === "legacy";
+  }
+
+  /** A request of the earlier era; undefined when it was cancelled. */
+  handshake(request: Request, { tenant, subscriptions, connection }: Handshaken, signal: AbortSignal, onNote: (line: string) => void): Promise<string | undefined> {
+    return exchange(this.#server({ tenant, subscriptions, connection }), request, signal, onNote);
+  }
+
+  /** A message of the stateless era, and whatever claims to be one: answered by the SDK from headers to bytes. */
+  async stateless({ request, response, access, tenant, accepted }: Posted, message: Message): Promise<void> {
+    if (isRequest(message) && message.method === "subscriptions/listen") return this.#listen({ request, response, access, tenant }, message);
+    await this.#serve(this.#handler(tenant, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
+  }
+
+  /** Every listening client is told that its subscription is over. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#listening].map((handler) => handler.close()));
+  }
+
+  /** The watch stands before the SDK confirms the subscription, so that no change falls between. */
+  async #listen({ request, response, access, tenant }: Omit<Posted, "accepted">, message: Request): Promise<void> {
+    const { hubs, log } = this.#options;
+    const { base } = access;
+    const uris = listenedUris(message).filter((uri) => tenant.resources.target(uri) !== undefined);
+    let listener: Listener | undefined;
+    const due = new DueUpdates(response, (updates) => {
+      for (const [uri] of updates) listener?.({ kind: "resource_updated", uri });
+    });
+    const subscriber = { told: (uri: string, revision: Revision) => due.add(uri, revision) };
+    const bus: EventBus = {
+      publish: () => {},
+      subscribe: (each) => {
+        listener = each;
+        return () => {
+          listener = undefined;
+        };
+      },
+    };
+    access.openStream?.();
+    const handler = this.#handler(tenant, { bus });
+    this.#listening.add(handler);
+    try {
+      if (uris.length > subscribedUrisMax) throw new HoldfastError("limit_exceeded", `One stream may listen to ${subscribedUrisMax} resources.`);
+      if (uris.length > 0) await hubs.add(base, subscriber, uris);
+      await this.#serve(handler, request, response, message);
+    } catch (error) {
+      const { code, message: problem, data } = rpcFailureOf(error, log);
+      if (!response.headersSent) sendJson(response, 200, errorLine(message.id, code, problem, data));
+    } finally {
+      this.#listening.delete(handler);
+      hubs.remove(base, subscriber);
+    }
+  }
+
+  #handler(tenant: Tenant, options: { readonly bus?: EventBus; readonly responseMode?: "auto" | "sse" }): Handler {
+    const { log } = this.#options;
+    return createMcpHandler(() => this.#server({ tenant, subscriptions: none }), {
+      ...options,
+      legacy: "reject",
+      onerror: (error) => log("info", "message_refused", { problem: error.message.slice(0, 300) }),
+    });
+  }
+
+  async #serve(handler: Handler, request: IncomingMessage, response: ServerResponse, message: Message): Promise<void> {
+    if (response.destroyed) return;
+    response.setHeader("cache-control", "no-store");
+    response.setHeader("x-content-type-options", "nosniff");
+    await toNodeHandler(handler)(request as never, response as never, message);
+  }
+
+  #server({ tenant: { greeting, calls, resources }, subscriptions, connection }: Handshaken): Server {
+    const { log, fixtures } = this.#options;
+    const server = createSdkServer({ greeting, calls, resources, subscriptions, log, connection, room: async () => {} });
+    fixtures?.extend(server);
+    return server;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Log } from "../../../kernel/log.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import { DirectAnswers } from "../direct-answers.ts";
+import type { Greeting } from "../greeting.ts";
+import { greet } from "../greeting.ts";
+import { instructionsFor } from "../instructions.ts";
+import { Resources } from "../resources.ts";
+import { ToolCalls } from "../tool-calls.ts";
+import type { Fixtures } from "./fixtures.ts";
+import type { McpAccess } from "./mcp-http.ts";
+
+/** Those whose things are kept ready; the longest known goes first. */
+const tenantsMax = 1_024;
+
+/** What one caller is served with in one namespace. */
+export interface Tenant {
+  readonly access: McpAccess;
+  readonly calls: ToolCalls;
+  readonly resources: Resources;
+  readonly greeting: Greeting;
+  readonly answers: DirectAnswers;
+}
+
+/** Made at a caller's first request and kept: nothing in it is the caller's state, so that any node can make it. */
+export class Tenants {
+  readonly #log: Log;
+  readonly #fixtures: Fixtures | undefined;
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #greetings = new WeakMap<readonly Tool[], Greeting>();
+  #stopped = false;
+
+  constructor(log: Log, fixtures: Fixtures | undefined) {
+    this.#log = log;
+    this.#fixtures = fixtures;
+  }
+
+  of(access: McpAccess): Tenant {
+    const known = this.#tenants.get(access.key);
+    if (known !== undefined && known.access.base.store === access.base.store && known.access.tools === access.tools) return known;
+    const tenant = this.#make(access);
+    const [oldest] = this.#tenants.keys();
+    if (this.#tenants.size >= tenantsMax && oldest !== undefined) this.#tenants.delete(oldest);
+    this.#tenants.set(access.key, tenant);
+    return tenant;
+  }
+
+  /** Calls that wait for something, and those to come, go on at once with what they have. */
+  stopWaiting(): void {
+    this.#stopped = true;
+    for (const { calls } of this.#tenants.values()) calls.stopWaiting();
+  }
+
+  #make(access: McpAccess): Tenant {
+    const log = this.#log;
+    const { base, tools } = access;
+    const calls = new ToolCalls({ tools, base, log, elsewhere: this.#fixtures?.tools });
+    if (this.#stopped) calls.stopWaiting();
+    const resources = new Resources(base, calls);
+    const greeting = this.#greetingFor(access);
+    return { access, calls, resources, greeting, answers: new DirectAnswers({ calls, resources, greeting, log }) };
+  }
+
+  /** The same value for the same tools: what is made of it is shared. */
+  #greetingFor({ base, tools }: McpAccess): Greeting {
+    let greeting = this.#greetings.get(tools);
+    if (greeting === undefined) {
+      greeting = greet(base.server.version, instructionsFor(tools), tools);
+      if (this.#fixtures !== undefined) greeting = { ...greeting, capabilities: { ...greeting.capabilities, ...this.#fixtures.capabilities } };
+      this.#greetings.set(tools, greeting);
+    }
+    return greeting;
+  }
+}

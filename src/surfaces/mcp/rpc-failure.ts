@@ -1,0 +1,19 @@
+import { isHoldfastError } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
+import { rpcErrors } from "./json-rpc.ts";
+
+interface RpcFailure {
+  readonly code: number;
+  readonly message: string;
+  readonly data: { readonly code: string };
+}
+
+/** A failure in our code and words; a defect is logged and says nothing of our insides. */
+export function rpcFailureOf(error: unknown, log: Log): RpcFailure {
+  if (isHoldfastError(error)) {
+    const callersFault = error.code === "invalid_input" || error.code === "limit_exceeded";
+    return { code: callersFault ? rpcErrors.invalidParams : rpcErrors.internal, message: error.message, data: { code: error.code } };
+  }
+  log("error", "request_failed", { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  return { code: rpcErrors.internal, message: "Holdfast failed in a way it should not; the server's log has the details.", data: { code: "internal" } };
+}

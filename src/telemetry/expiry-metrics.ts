@@ -1,0 +1,34 @@
+import type { Meter } from "../kernel/meter.ts";
+import { everything } from "../store/ranges.ts";
+import type { Engine, LogRow } from "../store/store.ts";
+
+/** The sweep's own revision is among the newest; no further back than this is looked for it. */
+const revisionsBack = 1_000;
+const nothing = { start: "", end: "" };
+
+/**
+ * What the sweep of this process found expired, by kind: a lease or claim that lapsed, a key, a session, an entry.
+ * One that somebody takes before the sweep comes by counts as taken over instead.
+ */
+export function openExpiryMetrics(meter: Meter, engine: Engine): (namespace: string, count: number) => Promise<void> {
+  const expired = meter.counter("holdfast_expired_total", "Entries that this process found expired, by kind: lease and workflow are leases and claims that lapsed.", ["kind"]);
+  for (const kind of ["lease", "workflow"]) expired.of(kind);
+  return async (namespace, count) => {
+    const { revision } = await engine.read(namespace, [nothing], { limit: 1, values: false });
+    const { rows } = await engine.log(namespace, { ranges: [everything], after: Math.max(0, revision - revisionsBack), reverse: true, limit: 1_000, values: false, lenient: true });
+    for (const row of sweptRows(rows, count)) if (row.record !== undefined) expired.of(row.record.kind).add();
+  };
+}
+
+/** The newest revision that is nothing but so many expiries: others may have committed since. */
+function sweptRows(rows: readonly LogRow[], count: number): readonly LogRow[] {
+  for (let from = 0; from < rows.length; ) {
+    const revision = rows[from]?.revision;
+    let end = from;
+    while (rows[end]?.revision === revision) end += 1;
+    const found = rows.slice(from, end);
+    if (found.length === count && found.every(({ op }) => op === "expire")) return found;
+    from = end;
+  }
+  return [];
+}

@@ -1,0 +1,55 @@
+import type { LabelNames } from "../kernel/meter.ts";
+
+/** Series of one name; those that come later share one, so that no caller can fill the memory with words of its own. */
+export const seriesMax = 1_024;
+/** A longer word, or one with other characters, was not chosen by us. */
+const plainWord = /^[\x20-\x7e]{0,100}$/;
+const other = "other";
+
+interface Branch<S> {
+  series?: S;
+  readonly next: Map<string, Branch<S>>;
+}
+
+/** The series of one name by the values of their labels, found without making anything new. */
+export class SeriesTable<S> {
+  readonly #labels: LabelNames;
+  readonly #make: () => S;
+  readonly #root: Branch<S> = { next: new Map() };
+  readonly #all: { readonly values: readonly string[]; readonly series: S }[] = [];
+
+  constructor(labels: LabelNames, make: () => S) {
+    this.#labels = labels;
+    this.#make = make;
+    // A figure without labels is there from the start: absent and zero are not the same to whoever watches it.
+    if (labels.length === 0) this.of();
+  }
+
+  of(a = "", b = "", c = ""): S {
+    const depth = this.#labels.length;
+    let branch: Branch<S> | undefined = this.#root;
+    if (depth > 0) branch = branch.next.get(a);
+    if (depth > 1) branch = branch?.next.get(b);
+    if (depth > 2) branch = branch?.next.get(c);
+    return branch?.series ?? this.#add([a, b, c].slice(0, depth));
+  }
+
+  get all(): readonly { readonly values: readonly string[]; readonly series: S }[] {
+    return this.#all;
+  }
+
+  #add(values: readonly string[]): S {
+    const fits = this.#all.length < seriesMax && values.every((value) => plainWord.test(value));
+    const isOther = values.every((value) => value === other);
+    if (!fits && !isOther) return this.of(other, other, other);
+    let branch = this.#root;
+    for (const value of values) {
+      const next: Branch<S> = branch.next.get(value) ?? { next: new Map() };
+      branch.next.set(value, next);
+      branch = next;
+    }
+    branch.series = this.#make();
+    this.#all.push({ values, series: branch.series });
+    return branch.series;
+  }
+}

@@ -1,0 +1,63 @@
+import { leaseKeys, workflowKeys } from "../domain/keyspace.ts";
+import { isHoldfastError } from "../kernel/errors.ts";
+import type { Meter } from "../kernel/meter.ts";
+import { secondsBounds } from "../kernel/meter.ts";
+import type { CommitResult, PreparedCommit } from "../store/store.ts";
+import type { StoreObserver } from "../store/store-observer.ts";
+
+const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/** What passes the waist, over all namespaces together. */
+export function openStoreMetrics(meter: Meter): StoreObserver {
+  const commits = meter.counter(
+    "holdfast_commits_total",
+    "Commits answered: committed, conflict (a check failed), replayed (a known request key), refused or the code of an error.",
+    ["outcome"],
+  );
+  const committed = commits.of("committed");
+  const conflicts = commits.of("conflict");
+  const seconds = meter.histogram("holdfast_commit_seconds", "From handing a commit in to its durable answer, the wait for its batch included.", secondsBounds).of();
+  const batchSeconds = meter.histogram("holdfast_commit_batch_seconds", "One batch of commits in the engine.", secondsBounds).of();
+  const batchSizes = meter.histogram("holdfast_commit_batch_size", "Commits that shared one durable batch.", batchBounds).of();
+  const queue = meter.level("holdfast_commits_queued", "Commits waiting for a batch now.").of();
+  const watchers = meter.level("holdfast_watchers", "Watches of the store open now.").of();
+  const changes = meter.counter("holdfast_changes_total", "Changes that history records, by kind and operation: lease acquire, workflow claim, state set and so on.", [
+    "kind",
+    "op",
+  ]);
+  const takeovers = meter.counter("holdfast_takeovers_total", "Leases and claims taken after their last holder had let them lapse, by whomever.", ["kind"]);
+  for (const kind of ["lease", "workflow"]) takeovers.of(kind);
+
+  const note = ({ writes }: PreparedCommit, result: CommitResult & { ok: true }): void => {
+    for (let i = 0; i < writes.length; i += 1) {
+      const write = writes[i] as PreparedCommit["writes"][number];
+      const { record } = write;
+      const existed = result.writes[i]?.existed === true;
+      // Deleting what is not there is no change.
+      if (record !== undefined && (write.op === "put" || existed)) changes.of(record.kind, record.op).add();
+      // A holder's key outlives a lapse and not a release: who finds one takes over.
+      if (existed && write.op === "put" && write.key.startsWith(leaseKeys.holders.start))
+        takeovers.of(workflowKeys.runOfResource(leaseKeys.resourceOfHolder(write.key)) === undefined ? "lease" : "workflow").add();
+    }
+  };
+
+  return {
+    nowMs: () => meter.nowMs(),
+    queued: (change) => queue.add(change),
+    watching: (change) => watchers.add(change),
+    batchEnded(beganMs, count) {
+      batchSeconds.record((meter.nowMs() - beganMs) / 1_000);
+      batchSizes.record(count);
+    },
+    answered(queuedMs, commit, result, error) {
+      seconds.record((meter.nowMs() - queuedMs) / 1_000);
+      if (result === undefined) commits.of(isHoldfastError(error) ? error.code : "internal").add();
+      else if (!result.ok) (result.reason === "checks" ? conflicts : commits.of(result.reason)).add();
+      else if (result.replayed) commits.of("replayed").add();
+      else {
+        committed.add();
+        note(commit, result);
+      }
+    },
+  };
+}
