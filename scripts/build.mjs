@@ -1,4 +1,4 @@
-// Builds dist/: the executable, the library, its declarations and the notices of what is bundled in.
+// Builds dist/: the executable, the library, its declarations, the dashboard's page and the notices of what is bundled in.
 // `node scripts/build.mjs` builds the package; `--out DIR --entry FILE …` bundles other entry points (no declarations), to try the bundler out.
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -6,6 +6,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { buildDashboard } from "./build-dashboard.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Native code cannot be bundled, and the drivers of servers are loaded by the few who use one; everything else is bundled, because one file starts far faster than a tree of packages.
@@ -23,7 +24,8 @@ try {
   await mkdir(out, { recursive: true });
   const { metafile } = await bundle();
   await finishExecutable(join(out, "main.js"));
-  await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), await notices(bundledPackages(metafile)));
+  const bundled = flags.entry === undefined ? [metafile, await buildDashboard(join(out, "dashboard"))] : [metafile];
+  await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), await notices(bundledPackages(bundled)));
   if (flags.entry === undefined) await emitDeclarations(join(out, "types"));
   await moveIntoPlace();
 } finally {
@@ -76,9 +78,9 @@ async function finishExecutable(path) {
 }
 
 /** Folders of the packages that contributed code, from esbuild's own list of inputs. */
-function bundledPackages(meta) {
+function bundledPackages(metafiles) {
   const folders = new Set();
-  for (const output of Object.values(meta.outputs)) {
+  for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
     for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
       const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
       if (found !== null && bytesInOutput > 0) folders.add(resolve(root, found[1]));
@@ -88,7 +90,7 @@ function bundledPackages(meta) {
 }
 
 async function notices(folders) {
-  const parts = ["Holdfast's executable and library contain code of these packages, each under its own licence.\n"];
+  const parts = ["Holdfast's executable, library and dashboard contain code of these packages, each under its own licence.\n"];
   for (const folder of folders) {
     const { name, version, license, author } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
     const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).sort();

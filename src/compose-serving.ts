@@ -68,7 +68,7 @@ export async function openServing(
   const isLoopback = isLoopbackAddress(config.host);
   const files = await openStaticFiles(dashboardFolder);
   const meter = openMeter();
-  const opened = await openStore(config, { stays: true, log, creates: !config.readOnly, meter });
+  const opened = await openStore(config, { stays: true, log, creates: !config.readOnly, meter, traces: true });
   try {
     const { clock, server } = opened.base;
     const { engine } = server;

@@ -19,6 +19,7 @@ import type { NamespaceStoreOptions } from "./store/namespace-store.ts";
 import { isReservedNamespace, openNamespaceStore } from "./store/namespace-store.ts";
 import type { Engine } from "./store/store.ts";
 import type { Observers } from "./telemetry/open-observers.ts";
+import type { OpenTracer } from "./telemetry/open-tracer.ts";
 import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -48,6 +49,8 @@ export interface OpenOptions {
   readonly creates?: boolean;
   /** Of a process that shows figures. */
   readonly meter?: Meter;
+  /** True: calls are traced where a collector is configured. */
+  readonly traces?: boolean;
 }
 
 export async function openRuntime(config: Config, options: OpenOptions): Promise<Runtime> {
@@ -56,11 +59,15 @@ export async function openRuntime(config: Config, options: OpenOptions): Promise
   return { ...(await openStore(config, options)), config, tools };
 }
 
-export async function openStore(config: Config, { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true, meter }: OpenOptions): Promise<OpenStore> {
+export async function openStore(
+  config: Config,
+  { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true, meter, traces = false }: OpenOptions,
+): Promise<OpenStore> {
   const clock = systemClock;
   const engine = await openEngineOrBeside(config, { clock, log, creates });
   try {
     const observers = meter && (await observersOf(meter, engine, config));
+    const tracer = traces ? await tracerOf(config, log, meter) : undefined;
     const storeOptions = { keysMax: config.keysMax, observer: observers?.store };
     const store = openNamespaceStore(engine, config.namespace, clock, storeOptions);
     const server = {
@@ -71,6 +78,7 @@ export async function openStore(config: Config, { stays, log = openLog(config.lo
       mirror: mirrorOf(config, log),
       secrets: config.secrets === "allow" ? undefined : config.secrets,
       observer: observers?.tools,
+      tracer,
       ...journalFacts(config),
     };
     const stop = new AbortController();
@@ -86,6 +94,7 @@ export async function openStore(config: Config, { stays, log = openLog(config.lo
       async [Symbol.asyncDispose]() {
         stop.abort();
         observers?.[Symbol.dispose]();
+        await tracer?.[Symbol.asyncDispose]();
         await maintenance;
         await engine[Symbol.asyncDispose]();
       },
@@ -100,6 +109,13 @@ export async function openStore(config: Config, { stays, log = openLog(config.lo
 async function observersOf(meter: Meter, engine: Engine, { namespace }: Config): Promise<Observers> {
   const { openObservers } = await import("./telemetry/open-observers.ts");
   return openObservers(meter, { engine, namespace, version });
+}
+
+/** Loaded only where spans have somewhere to go. */
+async function tracerOf({ otlpEndpoint: endpoint, otlpHeaders, otlpServiceName, otlpSampleRatio }: Config, log: Log, meter?: Meter): Promise<OpenTracer | undefined> {
+  if (endpoint === undefined) return undefined;
+  const { openTracer } = await import("./telemetry/open-tracer.ts");
+  return openTracer({ endpoint, headers: otlpHeaders, serviceName: otlpServiceName, version, sampleRatio: otlpSampleRatio, log, meter });
 }
 
 /** A store for the time of one command, in a folder of its own that only this user can open. */

@@ -40,7 +40,7 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
   const log = openLog(config.logLevel);
   surviveDefects(log);
   const [{ openRuntime }, { serveMcpStdio }] = await Promise.all([import("./compose.ts"), import("./surfaces/mcp/serve-stdio.ts")]);
-  await using runtime = await openRuntime(config, { stays: true }).catch((error) => {
+  await using runtime = await openRuntime(config, { stays: true, traces: true }).catch((error) => {
     throw namingStore(error, config);
   });
   // Asked to end, the server behaves as if the client had closed its end: calls in flight may finish.

@@ -44,7 +44,7 @@ export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]
           <svg width={width} height={height} role="img" aria-label={summary} onPointerMove={point} onPointerLeave={() => setPointed(undefined)}>
             {[0, top / 2, top].map((value) => (
               <g key={value}>
-                <line class="grid" x1={margin.left} x2={width - margin.right} y1={y(value)} y2={y(value)} />
+                <line class="grid-line" x1={margin.left} x2={width - margin.right} y1={y(value)} y2={y(value)} />
                 {(value !== top / 2 || Number.isInteger(value)) && (
                   <text class="axis end" x={margin.left - 6} y={y(value) + 4}>
                     {formatShort(value)}
@@ -55,7 +55,7 @@ export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]
             {minutes.map(({ atMs, commits }, index) => (
               <rect
                 key={atMs}
-                class={`bar${index === minutes.length - 1 ? " partial" : ""}${index === pointed ? " pointed" : ""}`}
+                class={`bar-mark${index === minutes.length - 1 ? " partial" : ""}${index === pointed ? " pointed" : ""}`}
                 x={x(index)}
                 width={bar}
                 y={commits === 0 ? y(0) - 1 : Math.min(y(commits), y(0) - 2)}

@@ -54,7 +54,7 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
               .filter((tick) => tick >= low && tick <= high)
               .map((tick) => (
                 <g key={tick}>
-                  <line class="grid" x1={margin.left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} />
+                  <line class="grid-line" x1={margin.left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} />
                   <text class="axis end" x={margin.left - 6} y={y(tick) + 4}>
                     {formatDuration(tick)}
                   </text>
@@ -62,7 +62,7 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
               ))}
             <line class="median" x1={margin.left} x2={width - margin.right} y1={y(median)} y2={y(median)} />
             {marks.map(({ runId, name, status, tookMs, endedAtMs }) => (
-              <circle key={runId} class={`mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6}>
+              <circle key={runId} class={`run-mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6}>
                 <title>{`${name}: ${status} after ${formatDuration(tookMs)}, ${formatExact(endedAtMs)}`}</title>
               </circle>
             ))}

@@ -1,8 +1,8 @@
-import { useTicking } from "../parts/time.tsx";
-import { serverNowMs } from "../data/server-clock.ts";
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
+import { serverNowMs } from "../data/server-clock.ts";
 import { formatClock, formatDuration, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
+import { useTicking } from "../parts/time.tsx";
 import { ChartFigure } from "./chart-figure.tsx";
 import { linear, seriesOf } from "./scale.ts";
 import { useWidth } from "./use-width.ts";
@@ -52,7 +52,7 @@ export function OccupancyChart({ lanes }: { readonly lanes: Overview["leaseOccup
             <svg width={width} height={height} role="img" aria-label={summary}>
               {[0, 15, 30, 45, 60].map((minutes) => {
                 const at = x(fromMs + minutes * 60_000);
-                return <line key={minutes} class="grid" x1={at} x2={at} y1={0} y2={height - axisHeight} />;
+                return <line key={minutes} class="grid-line" x1={at} x2={at} y1={0} y2={height - axisHeight} />;
               })}
               {shown.map(({ resource, spans }, lane) => (
                 <g key={resource}>

@@ -85,7 +85,9 @@ export function RunChart({ timeline, finished }: { readonly timeline: RunDetail[
                 const before = holdings[index - 1];
                 return (
                   <g key={fromMs} class={`span series-${seriesOf(agent)}${untilMs === undefined ? " open" : ""}`}>
-                    {before !== undefined && <path class="hand-over" d={`M${x(before.untilMs ?? fromMs)} ${agents.indexOf(before.agent) * laneHeight + laneHeight / 2}L${left} ${top + laneHeight / 2}`} />}
+                    {before !== undefined && (
+                      <path class="hand-over" d={`M${x(before.untilMs ?? fromMs)} ${agents.indexOf(before.agent) * laneHeight + laneHeight / 2}L${left} ${top + laneHeight / 2}`} />
+                    )}
                     <rect x={left} y={top + 6} width={Math.max(3, right - left)} height={laneHeight - 12} rx={4}>
                       <title>{`${agent}: ${formatExact(fromMs)}, ${formatDuration((untilMs ?? lastMs) - fromMs)}, ${ended ?? "still working"}`}</title>
                     </rect>

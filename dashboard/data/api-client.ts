@@ -18,7 +18,9 @@ export class ApiFailure extends Error {
 }
 
 export const asFailure = (error: unknown): ApiFailure =>
-  error instanceof ApiFailure ? error : new ApiFailure(0, { code: "page", message: error instanceof Error ? error.message : "Something went wrong in this page.", hint: "Reload the page." });
+  error instanceof ApiFailure
+    ? error
+    : new ApiFailure(0, { code: "page", message: error instanceof Error ? error.message : "Something went wrong in this page.", hint: "Reload the page." });
 
 interface CallOptions {
   readonly method?: "GET" | "POST" | "DELETE";

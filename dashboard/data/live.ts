@@ -1,8 +1,8 @@
 import type { ActivityItem, Hello } from "../../src/surfaces/dashboard/api.ts";
 import { cell } from "../cell.ts";
 import { apiPath, asFailure, openStream, queryText } from "./api-client.ts";
-import { readEvents } from "./event-stream.ts";
 import { signedOut } from "./credential.ts";
+import { readEvents } from "./event-stream.ts";
 
 export type Connection =
   | { readonly state: "connecting" }
@@ -55,7 +55,8 @@ export function unfollow(): void {
 export const tryNow = (): void => wake?.();
 
 /** Resolves when the stream stands, or after a moment without it: what is read from then on cannot miss a change. */
-export const streamStands = (patienceMs: number): Promise<void> => Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, patienceMs))]);
+export const streamStands = (patienceMs: number): Promise<void> =>
+  Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, patienceMs))]);
 
 async function run(namespace: string, signal: AbortSignal): Promise<void> {
   /** The id of the last event, which is where to go on from. */

@@ -52,8 +52,14 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
   const identity = `${options.path}${queryText(options.fields)}`;
   const now = useRef(options);
   now.current = options;
-  const held = useRef<{ identity: string; state: State<Page>; loadMore(): void; reload(): void }>({ identity: "", state: { loaded: [], loadingMore: false }, loadMore() {}, reload() {} });
-  if (held.current.identity !== identity) held.current = { identity, state: { loaded: readAnswer<readonly Loaded<Page>[]>(`pages ${identity}`) ?? [], loadingMore: false }, loadMore() {}, reload() {} };
+  const held = useRef<{ identity: string; state: State<Page>; loadMore(): void; reload(): void }>({
+    identity: "",
+    state: { loaded: [], loadingMore: false },
+    loadMore() {},
+    reload() {},
+  });
+  if (held.current.identity !== identity)
+    held.current = { identity, state: { loaded: readAnswer<readonly Loaded<Page>[]>(`pages ${identity}`) ?? [], loadingMore: false }, loadMore() {}, reload() {} };
 
   useEffect(() => {
     const mine = held.current;
@@ -143,7 +149,14 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
   // The same functions every time: a list that is drawn again has no reason to measure itself again.
   const { loadMore, reload } = useRef({ loadMore: () => held.current.loadMore(), reload: () => held.current.reload() }).current;
   const { loaded, error, loadingMore } = held.current.state;
-  const rows = useMemo(() => uniqueRows(loaded.map(({ page }) => now.current.rows(page)), now.current.keyOf), [loaded]);
+  const rows = useMemo(
+    () =>
+      uniqueRows(
+        loaded.map(({ page }) => now.current.rows(page)),
+        now.current.keyOf,
+      ),
+    [loaded],
+  );
   const last = loaded.at(-1);
   return {
     rows,

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
+import { plural } from "./format.ts";
 import type { DiffLine } from "./line-diff.ts";
 import { lineDiff } from "./line-diff.ts";
-import { plural } from "./format.ts";
 import { visible } from "./stored-text.tsx";
 
 /** Unchanged lines shown around each change. */
@@ -28,7 +28,7 @@ export function DiffView({ before, after, label }: { readonly before: string; re
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <div class="diff-lines" tabIndex={0} role="region" aria-label={label}>
         {parts.map((part) => {
-          if (!Array.isArray(part))
+          if ("hidden" in part)
             return (
               <div key={`fold ${part.at}`} class="diff-fold">
                 {plural(part.hidden, "line")} without change
@@ -39,7 +39,7 @@ export function DiffView({ before, after, label }: { readonly before: string; re
           return shown.map((line) => <Line key={`${line.oldLine} ${line.newLine}`} line={line} />);
         })}
       </div>
-      {!open && (room < 0 || parts.length > 1 || !Array.isArray(parts[0])) && (
+      {!open && (room < 0 || parts.length > 1 || "hidden" in (parts[0] ?? [])) && (
         <button type="button" class="expand" onClick={() => setOpen(true)}>
           Show every line
         </button>
@@ -67,7 +67,8 @@ type Fold = { readonly at: number; readonly hidden: number };
 
 function folded(lines: readonly DiffLine[]): readonly (readonly DiffLine[] | Fold)[] {
   const near = lines.map(() => false);
-  for (const [index, { kind }] of lines.entries()) if (kind !== "same") for (let at = Math.max(0, index - context); at <= Math.min(lines.length - 1, index + context); at += 1) near[at] = true;
+  for (const [index, { kind }] of lines.entries())
+    if (kind !== "same") for (let at = Math.max(0, index - context); at <= Math.min(lines.length - 1, index + context); at += 1) near[at] = true;
   const parts: (DiffLine[] | Fold)[] = [];
   for (let index = 0; index < lines.length; ) {
     let end = index;

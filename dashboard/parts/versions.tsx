@@ -36,7 +36,7 @@ export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: 
     <Panel
       title="Versions"
       aside={
-        <Choice
+        <Choice<"changes" | "whole">
           label="What to show of a version"
           options={[
             { value: "changes", text: "Changes" },

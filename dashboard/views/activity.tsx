@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ActivityItem, ActivityPage, Kind } from "../../src/surfaces/dashboard/api.ts";
+import type { ActivityItem, Kind } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
-import { usePages } from "../data/use-pages.ts";
+import { activityKey, useActivity } from "../data/use-activity.ts";
 import { Subject, Who } from "../parts/activity-line.tsx";
 import { KindTag, kindWords } from "../parts/badge.tsx";
 import { plural } from "../parts/format.ts";
@@ -35,20 +35,7 @@ export function ActivityView() {
     }, 250);
     return () => clearTimeout(timer);
   }, [typed.who, typed.subject]);
-  const pages = usePages<ActivityPage, ActivityItem>({
-    path: `${api}/activity`,
-    fields: { kind, who, subject },
-    cursorField: "before",
-    pageSize: 100,
-    pageSizeMax: 500,
-    rows: ({ items }) => items,
-    next: ({ next }) => next,
-    keyOf,
-    // Every change is a new row of its own, at the top.
-    subjectOf: (change) =>
-      change.heartbeat !== true && (kind === "" || change.kind === kind) && (who === "" || change.agent === who || change.writer === who) && change.subject.startsWith(subject) ? keyOf(change) : undefined,
-    newcomers: "first",
-  });
+  const pages = useActivity(api, { kind, who, subject });
   const filtered = kind !== "" || who !== "" || subject !== "";
   const columns: readonly Column<ActivityItem>[] = [
     { heading: "Kind", track: "5.5rem", narrow: "hidden", cell: (item) => <KindTag kind={item.kind} /> },
@@ -85,32 +72,67 @@ export function ActivityView() {
         </label>
         <label>
           Begins with
-          <input type="search" class="mono" spellcheck={false} autocapitalize="off" placeholder="key, run, resource" value={typed.subject} onInput={(event) => setTyped({ ...typed, subject: event.currentTarget.value })} />
+          <input
+            type="search"
+            class="mono"
+            spellcheck={false}
+            autocapitalize="off"
+            placeholder="key, run, resource"
+            value={typed.subject}
+            onInput={(event) => setTyped({ ...typed, subject: event.currentTarget.value })}
+          />
         </label>
         <label>
           Who
-          <input type="search" spellcheck={false} autocapitalize="off" placeholder="agent or person" value={typed.who} onInput={(event) => setTyped({ ...typed, who: event.currentTarget.value })} />
+          <input
+            type="search"
+            spellcheck={false}
+            autocapitalize="off"
+            placeholder="agent or person"
+            value={typed.who}
+            onInput={(event) => setTyped({ ...typed, who: event.currentTarget.value })}
+          />
         </label>
         <span class="muted count" role="status">
-          {!pages.loading && `${plural(pages.rows.length, "change")}${pages.more ? " so far" : ""}`}
+          {pages.loaded && `${plural(pages.rows.length, "change")}${pages.more ? " so far" : ""}`}
         </span>
       </form>
-      {pages.loading ? (
+      {!pages.loaded && pages.error === undefined ? (
         <Loading what="activity" />
       ) : pages.rows.length === 0 && !pages.more ? (
         pages.error !== undefined ? (
           <Failed error={pages.error} onRetry={pages.reload} />
         ) : (
-          <Empty title={filtered ? "Nothing fits these filters" : "Nothing has happened yet"}>{filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change of every agent shows up here."}</Empty>
+          <Empty title={filtered ? "Nothing fits these filters" : "Nothing has happened yet"}>
+            {filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change of every agent shows up here."}
+          </Empty>
         )
       ) : (
         <>
           {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <WindowedTable label="Activity, newest first" rows={pages.rows} columns={columns} keyOf={keyOf} more={pages.more} loadingMore={pages.loadingMore} onMore={pages.loadMore} />
+          {pages.held.length > 0 && (
+            <button
+              type="button"
+              class="button primary news"
+              onClick={() => {
+                pages.showHeld();
+                scrollTo(0, 0);
+              }}
+            >
+              {plural(pages.held.length, "new change")}
+            </button>
+          )}
+          <WindowedTable
+            label="Activity, newest first"
+            rows={pages.rows}
+            columns={columns}
+            keyOf={activityKey}
+            more={pages.more}
+            loadingMore={pages.loadingMore}
+            onMore={pages.loadMore}
+          />
         </>
       )}
     </>
   );
 }
-
-const keyOf = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;

@@ -57,7 +57,9 @@ export function JournalView() {
         pages.error !== undefined ? (
           <Failed error={pages.error} onRetry={pages.reload} />
         ) : (
-          <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>Agents write entries with the checkpoint tool, by themselves before their context is compacted.</Empty>
+          <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>
+            Agents write entries with the checkpoint tool, by themselves before their context is compacted.
+          </Empty>
         )
       ) : (
         <>

@@ -50,7 +50,9 @@ export function KeyDetailView({ name }: { readonly name: string }) {
       <Answer query={query} what="the key">
         {(found) => <Detail entry={found} />}
       </Answer>
-      {opened !== undefined && action === "edit" && <EditKeyDialog entry={opened.found ? opened : { ...opened, version: 0, value: undefined }} onClose={() => setAction(undefined)} />}
+      {opened !== undefined && action === "edit" && (
+        <EditKeyDialog entry={opened.found ? opened : { ...opened, version: 0, value: undefined }} onClose={() => setAction(undefined)} />
+      )}
       {opened !== undefined && action === "delete" && <DeleteKeyDialog entry={opened} onClose={() => setAction(undefined)} />}
     </>
   );
@@ -86,7 +88,13 @@ function Detail({ entry }: { readonly entry: KeyView }) {
         ]}
       />
       <Panel title="Value">
-        {entry.found ? <JsonView value={entry.value} label="Value of the key" /> : <Empty title="There is no such key now">{versions.length > 0 ? "It was deleted or has expired; its past is below." : "It may never have been written, or its past is no longer kept."}</Empty>}
+        {entry.found ? (
+          <JsonView value={entry.value} label="Value of the key" />
+        ) : (
+          <Empty title="There is no such key now">
+            {versions.length > 0 ? "It was deleted or has expired; its past is below." : "It may never have been written, or its past is no longer kept."}
+          </Empty>
+        )}
       </Panel>
       <Versions
         versions={versions}

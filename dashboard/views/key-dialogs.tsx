@@ -49,7 +49,9 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
     const before = based;
     setBased({ version: current?.version ?? 0, value: current?.value });
     if (current === null || current === undefined)
-      return before.version === 0 ? "It could not be created." : "Meanwhile the key was deleted or has expired, so nothing was written. Save again to create it anew with your value.";
+      return before.version === 0
+        ? "It could not be created."
+        : "Meanwhile the key was deleted or has expired, so nothing was written. Save again to create it anew with your value.";
     return (
       <>
         <p>
@@ -76,7 +78,8 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
         </Field>
       ) : (
         <p>
-          <Name text={key} /> is at version {based.version}. Saving makes the next one, under your name; if somebody else writes first, nothing is changed and you are shown what they wrote.
+          <Name text={key} /> is at version {based.version}. Saving makes the next one, under your name; if somebody else writes first, nothing is changed and you are shown what
+          they wrote.
         </p>
       )}
       <Field label="Value (JSON)" error={problem}>

@@ -148,7 +148,10 @@ function compareCharacters(a: string, b: string): number {
 function Folders({ prefix }: { readonly prefix: string }) {
   const { api, namespace } = useView();
   const at = prefix.slice(0, prefix.lastIndexOf("/") + 1);
-  const folders = useQuery<FoldersView>(`${api}/folders${queryText({ prefix: at })}`, ({ kind, subject, operation }) => kind === "state" && operation !== "set" && subject.startsWith(at));
+  const folders = useQuery<FoldersView>(
+    `${api}/folders${queryText({ prefix: at })}`,
+    ({ kind, subject, operation }) => kind === "state" && operation !== "set" && subject.startsWith(at),
+  );
   const parts = at.split("/").slice(0, -1);
   const shown = folders.data?.folders ?? [];
   if (at === "" && shown.length === 0) return null;

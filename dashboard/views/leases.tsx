@@ -111,7 +111,15 @@ export function LeasesView() {
       ) : (
         <>
           {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <WindowedTable label="Leases held" rows={rows} columns={columns} keyOf={({ resource }) => resource} more={pages.more} loadingMore={pages.loadingMore} onMore={pages.loadMore} />
+          <WindowedTable
+            label="Leases held"
+            rows={rows}
+            columns={columns}
+            keyOf={({ resource }) => resource}
+            more={pages.more}
+            loadingMore={pages.loadingMore}
+            onMore={pages.loadMore}
+          />
         </>
       )}
       {releasing !== undefined && <ReleaseDialog lease={releasing} onClose={() => setReleasing(undefined)} />}
@@ -125,7 +133,8 @@ function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; onClose()
     try {
       await callApi<SteppedIn>(`${api}/leases/release`, { method: "POST", body: { resource: lease.resource, token: lease.token } });
     } catch (error) {
-      if (error instanceof ApiFailure && error.status === 409) return `Meanwhile ${lease.holder} no longer holds it under token ${lease.token}, so nothing was changed. Close this and look again.`;
+      if (error instanceof ApiFailure && error.status === 409)
+        return `Meanwhile ${lease.holder} no longer holds it under token ${lease.token}, so nothing was changed. Close this and look again.`;
       throw error;
     }
     announce(`${lease.resource} was released.`);
@@ -135,8 +144,8 @@ function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; onClose()
     <Confirm title="Release this lease?" action="Release the lease" danger act={act} onClose={onClose}>
       <p>
         <Name text={lease.holder} mono={false} /> loses <Name text={lease.resource} /> at once
-        {lease.waiting > 0 ? `, and the first of ${lease.waiting} in line gets it` : ", and anybody can take it"}. What <Name text={lease.holder} mono={false} /> writes under token {lease.token} after that
-        is refused{lease.runId === undefined ? "" : "; the run can be claimed again, its steps stay"}.
+        {lease.waiting > 0 ? `, and the first of ${lease.waiting} in line gets it` : ", and anybody can take it"}. What <Name text={lease.holder} mono={false} /> writes under token{" "}
+        {lease.token} after that is refused{lease.runId === undefined ? "" : "; the run can be claimed again, its steps stay"}.
       </p>
       <p class="muted">Agents do not notice until their next call: be sure that it no longer works on it.</p>
     </Confirm>

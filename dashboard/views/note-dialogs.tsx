@@ -80,7 +80,11 @@ export function CorrectNoteDialog({ note, onClose }: { readonly note: NoteRow; o
 }
 
 const statusTexts = {
-  deprecated: { title: "Deprecate this note?", action: "Deprecate the note", what: "is no longer recalled. It stays readable here, marked as deprecated, and can be made active again." },
+  deprecated: {
+    title: "Deprecate this note?",
+    action: "Deprecate the note",
+    what: "is no longer recalled. It stays readable here, marked as deprecated, and can be made active again.",
+  },
   archived: { title: "Archive this note?", action: "Archive the note", what: "is put away: no longer recalled, still readable here, and can be made active again." },
   active: { title: "Make this note active?", action: "Make it active", what: "is recalled again by every agent whose question it answers." },
 } as const;
@@ -121,7 +125,14 @@ export function NewNoteDialog({ supersedes, onClose }: { readonly supersedes?: N
     return undefined;
   };
   return (
-    <Confirm title={supersedes === undefined ? "New note" : "Supersede this note"} action="Save the note" wide disabled={id.trim() === "" || content.trim() === ""} act={act} onClose={onClose}>
+    <Confirm
+      title={supersedes === undefined ? "New note" : "Supersede this note"}
+      action="Save the note"
+      wide
+      disabled={id.trim() === "" || content.trim() === ""}
+      act={act}
+      onClose={onClose}
+    >
       {supersedes !== undefined && (
         <p>
           The new note takes the place of <Name text={supersedes.name} />, which is deprecated in the same step and no longer recalled.

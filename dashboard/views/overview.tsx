@@ -72,7 +72,15 @@ const statuses: readonly (readonly [RunStatusName, string])[] = [
 function Counts({ overview: { counts, runsByStatus }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
   const { byStatus } = runsByStatus;
   const tiles: readonly (readonly [string, number, NamespaceView, string | undefined])[] = [
-    ["Runs", counts.runs, "runs", statuses.filter(([status]) => byStatus[status] > 0).map(([status, word]) => `${formatShort(byStatus[status])} ${word}`).join(" · ")],
+    [
+      "Runs",
+      counts.runs,
+      "runs",
+      statuses
+        .filter(([status]) => byStatus[status] > 0)
+        .map(([status, word]) => `${formatShort(byStatus[status])} ${word}`)
+        .join(" · "),
+    ],
     ["Leases held", counts.leases, "leases", counts.waiting === 0 ? "nobody waits" : `${formatNumber(counts.waiting)} waiting`],
     ["Keys", counts.keys, "keys", undefined],
     ["Journal entries", counts.journal, "journal", undefined],

@@ -117,7 +117,13 @@ export function ResearchDetailView({ id }: { readonly id: string }) {
   return (
     <>
       <PageHead back={{ href: hrefOf(namespace, "research"), text: "Research" }} title={<bdi>{visible(checkpoint?.core_question ?? id)}</bdi>} />
-      {error !== undefined ? <Failed error={error} onRetry={() => setTries(tries + 1)} /> : checkpoint === undefined ? <Loading what="the checkpoint" /> : <Detail id={id} checkpoint={checkpoint} />}
+      {error !== undefined ? (
+        <Failed error={error} onRetry={() => setTries(tries + 1)} />
+      ) : checkpoint === undefined ? (
+        <Loading what="the checkpoint" />
+      ) : (
+        <Detail id={id} checkpoint={checkpoint} />
+      )}
     </>
   );
 }

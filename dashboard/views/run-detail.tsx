@@ -200,8 +200,8 @@ function ReturnDialog({ run, onClose }: { readonly run: Run; onClose(): void }) 
   return (
     <Confirm title="Return this run?" action="Return the run" act={act} onClose={onClose}>
       <p>
-        <Name text={run.agent ?? ""} mono={false} /> loses its claim on <Name text={run.name} mono={false} />. Its {run.lastStep === 0 ? "steps" : `steps up to ${run.lastStep}`} stay, and any agent can
-        take the run from there. What <Name text={run.agent ?? ""} mono={false} /> reports after that is refused.
+        <Name text={run.agent ?? ""} mono={false} /> loses its claim on <Name text={run.name} mono={false} />. Its {run.lastStep === 0 ? "steps" : `steps up to ${run.lastStep}`}{" "}
+        stay, and any agent can take the run from there. What <Name text={run.agent ?? ""} mono={false} /> reports after that is refused.
       </p>
     </Confirm>
   );

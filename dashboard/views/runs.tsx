@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { RunRow, RunStatusName, RunsPage } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
 import { usePages } from "../data/use-pages.ts";
 import { RunStatus } from "../parts/badge.tsx";
 import { plural } from "../parts/format.ts";
@@ -11,7 +12,6 @@ import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { hrefOf, refine, route } from "../router.ts";
 import { runOfLease } from "../subject-href.ts";
-import { useCell } from "../cell.ts";
 import { useView } from "../view-context.ts";
 
 const statuses: readonly (readonly [RunStatusName | "", string])[] = [
@@ -36,7 +36,12 @@ const columns: readonly Column<RunRow>[] = [
     ),
   },
   { heading: "Status", track: "6.5rem", narrow: "first-end", cell: (run) => <RunStatus status={run.status} /> },
-  { heading: "Agent", track: "minmax(6rem, 1fr)", narrow: "second", cell: (run) => (run.agent === undefined ? <span class="muted">–</span> : <Name text={run.agent} mono={false} />) },
+  {
+    heading: "Agent",
+    track: "minmax(6rem, 1fr)",
+    narrow: "second",
+    cell: (run) => (run.agent === undefined ? <span class="muted">–</span> : <Name text={run.agent} mono={false} />),
+  },
   { heading: "Last step", track: "5.5rem", align: "end", narrow: "hidden", cell: (run) => run.lastStep },
   { heading: "Tries", track: "4rem", align: "end", narrow: "hidden", cell: (run) => run.attempts },
   {

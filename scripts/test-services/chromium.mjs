@@ -45,7 +45,10 @@ function fontEnvironment() {
   const folder = cachedFolder("chromium");
   const file = join(folder, "fonts.conf");
   if (existsSync(folder) && !existsSync(file))
-    writeFileSync(file, `<?xml version="1.0"?><fontconfig><dir>${join(folder, "usr/share/fonts")}</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>\n`);
+    writeFileSync(
+      file,
+      `<?xml version="1.0"?><fontconfig><dir>${join(folder, "usr/share/fonts")}</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>\n`,
+    );
   return existsSync(file) ? { FONTCONFIG_FILE: file } : {};
 }
 

@@ -106,7 +106,9 @@ function libraryDependencies(name) {
 const isInstalled = (name) => /^Status: .* installed$/m.test(run("dpkg-query", ["--status", name]).stdout ?? "");
 
 // PulseAudio's library, which Chromium links to, keeps its second half in a folder of its own.
-const libraryFolders = ["x86_64", "aarch64"].flatMap((machine) => [`usr/lib/${machine}-linux-gnu`, `usr/lib/${machine}-linux-gnu/pulseaudio`, `lib/${machine}-linux-gnu`]).concat("usr/lib");
+const libraryFolders = ["x86_64", "aarch64"]
+  .flatMap((machine) => [`usr/lib/${machine}-linux-gnu`, `usr/lib/${machine}-linux-gnu/pulseaudio`, `lib/${machine}-linux-gnu`])
+  .concat("usr/lib");
 
 /** `exec` keeps the process id: whoever starts the script can signal the program. */
 function writeLauncher(file, path) {

@@ -6,20 +6,22 @@ export interface Span {
   /** It came to nothing; `type` is an error's code or another word of few. */
   fail(type: string): void;
   end(): void;
-  /** Both as 32 and 16 hexadecimal digits, for log lines. */
+  /** 32 hexadecimal digits, for log lines. */
   readonly traceId: string;
-  readonly spanId: string;
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Where a trace that began elsewhere goes on, as W3C Trace Context writes it. */
+/** Where a trace that began elsewhere goes on, as W3C Trace Context writes it; what a caller sent, not checked yet. */
 export interface TraceContext {
-  readonly traceparent?: string;
-  readonly tracestate?: string;
+  readonly traceparent?: unknown;
+  readonly tracestate?: unknown;
 }
 
 export interface Tracer {
-  /** Undefined: this one is not to be traced (the caller's context says so, or the sampler). */
-  server(name: string, context: TraceContext, attributes: SpanAttributes): Span | undefined;
+  /**
+   * The work for one request. The context in the message is what it is part of; that of the transport is linked, or takes its place where the message has none.
+   * Undefined: it is not to be recorded, as its context or the sampling says.
+   */
+  server(name: string, contexts: { readonly message?: TraceContext; readonly transport?: TraceContext }, attributes: SpanAttributes): Span | undefined;
 }

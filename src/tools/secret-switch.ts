@@ -51,9 +51,9 @@ function cleanedText(text: string, mode: SecretMode, path: Path, isName: boolean
   return redactSecrets(text, found);
 }
 
-/** An argument itself, or a member of one in a list of them (`writes[2].key`): below that the value is the caller's own and has no names of ours. */
-const isOfSchema = (path: Path): boolean =>
-  path.length === 0 || (path.length === 2 && typeof path[1] === "number") || (path.length === 1 && (path[0] === "lease" || path[0] === "action"));
+/** Arguments that have names of ours inside them, `writes[2].key`; in all others everything is the caller's own text. */
+const structured = new Set(["writes", "expected", "leases", "lease"]);
+const isOfSchema = (path: Path): boolean => path.length === 0 || (structured.has(path[0] as string) && path.length === (path[0] === "lease" ? 1 : 2));
 
 const nameFields = new Set(["key", "id", "name", "tags", "skill", "workspace", "supersedes", "continues", "cursor"]);
 export const isNameField = (field: string): boolean => nameFields.has(field) || field.endsWith("_id") || field.endsWith("Id");

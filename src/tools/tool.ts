@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Mirror } from "../domain/mirror/mirror.ts";
 import type { Surroundings } from "../domain/workspace/workspace.ts";
+import type { Tracer } from "../kernel/span.ts";
 import type { Engine } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
 import type { ToolObserver } from "./tool-observer.ts";
@@ -37,6 +38,8 @@ export interface ServerFacts {
   readonly mirror?: Mirror;
   /** What happens to known shapes of secrets in what is to be stored; they are stored as they are when absent. */
   readonly secrets?: "refuse" | "redact";
+  /** Where calls are traced. */
+  readonly tracer?: Tracer;
   /** Told of every call, where somebody counts. */
   readonly observer?: ToolObserver;
 }

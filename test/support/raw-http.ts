@@ -22,7 +22,7 @@ export async function connectRaw(port: number, host = "127.0.0.1"): Promise<RawC
   });
   // Being cut off is what some tests are about.
   socket.on("error", () => {});
-  const closed = once(socket, "close").then(() => text);
+  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(text)));
   await once(socket, "connect");
   return {
     socket,

@@ -1,6 +1,14 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { catalog } from "../../src/tools/catalog.ts";
 import type { FoundSecret } from "../../src/tools/secret-shapes.ts";
 import { findSecrets, redactSecrets, secretKinds } from "../../src/tools/secret-shapes.ts";
+import { isNameField } from "../../src/tools/secret-switch.ts";
+import { openMirror } from "../../src/transfer/mirror/open-mirror.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import type { TestTools } from "./open-tools.ts";
+import { openTools } from "./open-tools.ts";
 
 const letters = (count: number, alphabet = "aB3dE5gH7jK9mN1pQ"): string => Array.from({ length: count }, (_, i) => alphabet[(i * 7) % alphabet.length]).join("");
 const hex = (count: number): string => letters(count, "0a1b2c3d4e5f6789");
@@ -155,14 +163,177 @@ describe("secrets are told by their looks", () => {
       "日本",
     ];
     const millisecondsOf = (text: string): number => {
-      const beganMs = performance.now();
+      // Of the processor: how busy the machine is with others does not count.
+      const before = process.cpuUsage();
       redactSecrets(text, findSecrets(text));
-      return performance.now() - beganMs;
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1_000;
     };
     millisecondsOf(fill("warm up, "));
     const figures = hostile.map((piece): [string, number] => [JSON.stringify(piece.slice(0, 20)), Math.round(millisecondsOf(fill(piece)))]);
     process.stdout.write(`milliseconds for 1 MiB of: ${figures.map(([piece, ms]) => `${piece} ${ms}`).join(", ")}\n`);
-    // Twenty milliseconds at most on a quiet machine; quadratic work would take minutes.
+    // Some tens of milliseconds each; quadratic work would take minutes.
     for (const [, ms] of figures) expect(ms).toBeLessThan(1_000);
+  });
+});
+
+const secret = `ghp_${letters(36)}`;
+const marker = "[redacted:github-token]";
+
+/** Everything the store holds, as one text: entries, history, request keys. */
+async function everythingIn({ base }: TestTools): Promise<string> {
+  const { engine } = base.server;
+  const texts: string[] = [];
+  for (const query of [{ part: "log", after: 0 }, { part: "keys" }, { part: "requests", after: { keptUntilMs: 0 } }] as const)
+    texts.push(JSON.stringify(await engine.dump(base.store.namespace, query)));
+  return texts.join("\n");
+}
+
+/** A call of every tool that writes, with a secret in a place where text may stand; what it answers is no matter. */
+const carriers: Readonly<Record<string, (text: string) => Record<string, unknown>>> = {
+  state_set: (text) => ({ key: "config", value: { deep: [{ token: text }] } }),
+  state_commit: (text) => ({ writes: [{ key: "config", value: `uses ${text}` }] }),
+  set_state: (text) => ({ key: "config", value: JSON.stringify({ token: text }) }),
+  force_set_state: (text) => ({ key: "config", value: JSON.stringify({ token: text }) }),
+  workflow_create: (text) => ({ name: "deploy", input: { token: text } }),
+  workflow_checkpoint: (text) => ({ run_id: "run-1", step: 1, output: [text] }),
+  workflow_finish: (text) => ({ run_id: "run-1", status: "failed", error: { message: text } }),
+  session_save: (text) => ({ session_id: "s1", context: { note: text } }),
+  checkpoint: (text) => ({ action: "save", description: `signed in with ${text}`, workspace: "w" }),
+  save_checkpoint: (text) => ({ core_question: "which key?", thesis: `it is ${text}`, confidence: 0.5, workspace: "w" }),
+  save_knowledge: (text) => ({ id: "key", content: `The key is ${text}` }),
+};
+
+describe("the switch for secrets", () => {
+  test("off, they are stored as they are", async () => {
+    const tools = openTools();
+    await tools.call("state_set", { key: "config", value: secret });
+    expect((await tools.call("state_get", { key: "config" })).value).toBe(secret);
+  });
+
+  test.each(Object.entries(carriers))("refuse: %s says where, not what, and stores nothing", async (name, args) => {
+    const tools = openTools({ server: { secrets: "refuse" } });
+    const error = await tools.fails(name, args(secret));
+    expect(error).toMatchObject({ code: "invalid_input", details: { kind: "github-token" } });
+    expect(error.message).toMatch(/looks like a secret \(github-token\)/);
+    expect(JSON.stringify([error, tools.logged])).not.toContain(secret);
+    expect((await tools.outcome(name, args("nothing secret"))).ok || !/secret/.test(JSON.stringify(await tools.outcome(name, args("nothing secret"))))).toBe(true);
+  });
+
+  test("refuse: the place is named down to the member of a list", async () => {
+    const tools = openTools({ server: { secrets: "refuse" } });
+    expect((await tools.fails("state_set", { key: "config", value: { deep: ["x", { token: secret }] } })).details?.field).toBe("value.deep[1].token");
+    expect(
+      (
+        await tools.fails("state_commit", {
+          writes: [
+            { key: "a", value: 1 },
+            { key: secret, value: 1 },
+          ],
+        })
+      ).details?.field,
+    ).toBe("writes[1].key");
+    expect((await tools.fails("state_set", { key: "config", value: { [secret]: 1 } })).details?.field).toBe("value.(the name of a member)");
+    expect((await tools.fails("state_set", { key: "config", value: { aws_secret_access_key: letters(40) } })).details).toMatchObject({
+      field: "value.aws_secret_access_key",
+      kind: "aws-secret-key",
+    });
+  });
+
+  test.each(Object.entries(carriers))("redact: %s keeps everything but the secret, in the store, its history and its copies", async (name, args) => {
+    const folder = await temporaryFolder();
+    const tools = openTools({ server: { secrets: "redact", mirror: await openMirror({ checkpointDir: folder, knowledgeDir: folder, namespace: "test" }) } });
+    await tools.call("workflow_create", { name: "deploy", run_id: "run-1" });
+    await tools.call("workflow_claim", { run_id: "run-1", agent_id: "worker" });
+    const outcome = await tools.outcome(
+      name,
+      { ...args(secret), ...(name.startsWith("workflow_c") || name === "workflow_finish" ? (name === "workflow_create" ? {} : { agent_id: "worker" }) : {}) },
+      { requestKey: "once" },
+    );
+    expect(outcome).toMatchObject({ ok: true });
+    const stored = await everythingIn(tools);
+    expect(stored).toContain(marker);
+    expect(stored).not.toContain(secret);
+    expect(stored).not.toContain(secret.slice(4).toLowerCase());
+    expect(JSON.stringify([outcome, tools.logged])).not.toContain(secret);
+    for (const file of await readdir(folder, { recursive: true, withFileTypes: true }))
+      if (file.isFile()) expect(await readFile(join(file.parentPath, file.name), "utf8")).not.toContain(secret);
+  });
+
+  test("redact: what stands around it stays, and a value without secrets is the very same", async () => {
+    const tools = openTools({ server: { secrets: "redact" } });
+    await tools.call("state_set", { key: "config", value: { url: "postgres://app:hunter2@db/x", [secret]: [1, null, true, "y"], list: [{ id: secret }] } });
+    expect((await tools.call("state_get", { key: "config" })).value).toEqual({
+      url: "postgres://app:[redacted:url-password]@db/x",
+      [marker]: [1, null, true, "y"],
+      list: [{ id: marker }],
+    });
+    const value = JSON.parse('{"__proto__": 1, "a": ["b"]}');
+    await tools.call("state_set", { key: "other", value });
+    expect(JSON.stringify((await tools.call("state_get", { key: "other" })).value)).toBe(JSON.stringify(value));
+  });
+
+  test("redact: the same request again is the same request, and a note is found by its other words, not by the secret", async () => {
+    const tools = openTools({ server: { secrets: "redact" } });
+    const args = { id: "key", content: `Deployments sign in with ${secret} every night` };
+    const first = await tools.call("save_knowledge", args, { requestKey: "once" });
+    expect(await tools.call("save_knowledge", args, { requestKey: "once" })).toEqual(first);
+    expect((await tools.call("recall_knowledge", { query: "deployments night" })).items).toHaveLength(1);
+    expect((await tools.call("recall_knowledge", { query: secret })).items).toHaveLength(0);
+  });
+
+  test.each(["refuse", "redact"] as const)("%s: names and request keys are refused, never rewritten: two would become one", async (secrets) => {
+    const tools = openTools({ server: { secrets } });
+    for (const [name, args] of [
+      ["state_set", { key: secret, value: 1 }],
+      ["state_commit", { writes: [{ key: secret, value: 1 }] }],
+      ["lease_acquire", { resource_id: secret, holder_id: "a", ttl_seconds: 5 }],
+      ["lease_acquire", { resource_id: "a", holder_id: secret, ttl_seconds: 5 }],
+      ["session_save", { session_id: secret, context: {} }],
+      ["workflow_create", { name: "n", tags: { team: secret } }],
+      ["save_knowledge", { id: secret, content: "x" }],
+    ] as const)
+      expect(await tools.fails(name, args)).toMatchObject({ code: "invalid_input", details: { kind: "github-token" } });
+    expect(await tools.fails("state_set", { key: "a", value: 1 }, { requestKey: secret })).toMatchObject({ details: { field: "request key" } });
+  });
+
+  test.each(["refuse", "redact"] as const)("%s: reading is as ever", async (secrets) => {
+    const tools = openTools({ server: { secrets } });
+    expect(await tools.call("state_get", { key: secret })).toMatchObject({ found: false });
+    expect((await tools.call("recall_knowledge", { query: secret })).items).toEqual([]);
+  });
+
+  test("what is nested too deep to look into is refused by the store", async () => {
+    const tools = openTools({ server: { secrets: "refuse" } });
+    let value: unknown = secret;
+    for (let i = 0; i < 5_000; i += 1) value = [value];
+    expect((await tools.fails("state_set", { key: "deep", value })).code).toBe("limit_exceeded");
+  });
+
+  test("covers every tool that writes text, and its names are those that a person reviewed", () => {
+    const writing = catalog.filter(({ effect }) => effect !== "read");
+    const without = ["state_delete", "delete_state", "workflow_claim", "lease_acquire", "lease_release", "lease_renew", "sidecar_reset"];
+    expect(writing.map(({ name }) => name).sort()).toEqual([...Object.keys(carriers), ...without].sort());
+    const fields = new Set(writing.flatMap(({ input }) => Object.keys(input.shape)));
+    expect([...fields].filter(isNameField).sort()).toEqual(
+      [
+        "agent_id",
+        "checkpointId",
+        "continues",
+        "cursor",
+        "holder_id",
+        "id",
+        "key",
+        "name",
+        "resource_id",
+        "run_id",
+        "session_id",
+        "sessionId",
+        "skill",
+        "supersedes",
+        "tags",
+        "workspace",
+      ].sort(),
+    );
   });
 });

@@ -7,42 +7,111 @@ export interface CommitRate {
   readonly complete: boolean;
   /** Oldest first; the last one is not over yet. */
   readonly minutes: readonly { readonly atMs: number; readonly commits: number }[];
+  /** The revision that was current when the first of them began. */
+  readonly since: Revision;
 }
 
-/** Revisions that were never given to anybody here: above the first number and below the second (see NamespaceFacts). */
+/** Revisions that were never given to anybody: above the first number and below the second (see NamespaceFacts). */
 export type Gaps = readonly (readonly [kept: Revision, base: Revision])[];
 
-/** At the beginning of these minutes the last commit was this one. What is over does not change, so it is found once. */
-export type MinuteMarks = Map<number, Revision>;
+/** What is known of when commits happened; the past does not change, so a later look goes on from it. */
+export interface RateMemory {
+  points: Point[];
+}
+interface Point {
+  readonly revision: Revision;
+  /** Of the newest row at or below it; minus infinity when none is kept. */
+  readonly atMs: number;
+}
+export const newRateMemory = (): RateMemory => ({ points: [] });
 
 const minuteMs = 60_000;
-export const minutesShown = 60;
-/** Rounds of looking; each halves what is left at least every other time, so that these are enough for more commits than an hour can have. */
+const minutesShown = 60;
+/** Looks into the log for one answer. The first answers about a busy hour are estimated between what was looked at, to within a few bars' tips; the next ones are exact. */
+const looksMax = 150;
 const roundsMax = 64;
-/** A mark may be off by this part of the hour's commits: a bar's height does not show less. */
+/** A minute's beginning may be off by this part of the hour's commits: a bar's height does not show less. */
 const precision = 1 / 4_000;
 
 /**
  * Commits per minute over the last hour, without reading them: revisions are numbered one by one, so what happened in a minute is the difference
  * of two revisions, and which one was the last before a given moment is found by looking at a few rows of the log.
  */
-export async function readCommitRate(store: Store, { nowMs, revision, gaps, marks }: { nowMs: number; revision: Revision; gaps: Gaps; marks: MinuteMarks }): Promise<CommitRate> {
+export async function readCommitRate(
+  store: Store,
+  memory: RateMemory,
+  { nowMs, revision, gaps }: { readonly nowMs: number; readonly revision: Revision; readonly gaps: Gaps },
+): Promise<CommitRate> {
   const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
   const starts = Array.from({ length: minutesShown }, (_, i) => lastMs - (minutesShown - 1 - i) * minuteMs);
-  for (const atMs of marks.keys()) if (atMs < (starts[0] as number)) marks.delete(atMs);
-  // The store was set back under us: what was found no longer holds.
-  if ([...marks.values()].some((mark) => mark > revision)) marks.clear();
-  await findMarks(store, starts, revision, marks);
-  const bounds = [...starts.map((atMs) => marks.get(atMs) as Revision), revision];
+  forgetOld(memory, starts[0] as number, revision);
+  await look(store, memory, starts, revision);
+  const bounds = [...starts.map((atMs) => estimate(memory.points, atMs)), revision];
   const minutes = starts.map((atMs, i) => {
     const [from, to] = [bounds[i] as Revision, bounds[i + 1] as Revision];
     return { atMs, commits: Math.max(0, to - from - leapt(gaps, from, to)) };
   });
-  return { complete: await isKept(store, bounds[0] as Revision), minutes };
+  const since = bounds[0] as Revision;
+  return { complete: await isKept(store, since), minutes, since };
+}
+
+/** How many of the numbers between two revisions were passed over. */
+const leapt = (gaps: Gaps, from: Revision, to: Revision): number => gaps.reduce((sum, [kept, base]) => sum + Math.max(0, Math.min(to, base) - Math.max(from, kept) - 1), 0);
+
+/** Keeps one point from before the hour; and nothing at all when the store was set back under us. */
+function forgetOld(memory: RateMemory, sinceMs: number, revision: Revision): void {
+  if (memory.points.some((point) => point.revision > revision)) memory.points = [];
+  const first = memory.points.findLastIndex((point) => point.atMs < sinceMs);
+  memory.points = memory.points.slice(Math.max(0, first));
+}
+
+/** Many minutes are looked for at once: what one of them finds narrows the others too, and the questions of a round travel together. */
+async function look(store: Store, memory: RateMemory, starts: readonly number[], revision: Revision): Promise<void> {
+  const newest = await probe(store, revision);
+  const known = new Map([{ revision: 0, atMs: Number.NEGATIVE_INFINITY }, ...memory.points, newest].map((point) => [point.revision, point]));
+  let looks = 0;
+  for (let round = 0; round < roundsMax; round += 1) {
+    memory.points = [...known.values()].sort((a, b) => a.revision - b.revision);
+    const hour = revision - below(memory.points, starts[0] as number).revision;
+    const tolerance = Math.max(1, Math.floor(hour * precision));
+    const asked = new Set<Revision>();
+    for (const atMs of starts) {
+      const [from, to] = [below(memory.points, atMs), above(memory.points, atMs)];
+      if (to !== undefined && to.revision - from.revision > tolerance) asked.add(between(from, to, atMs, round));
+    }
+    if (asked.size === 0 || looks + asked.size > looksMax) return;
+    looks += asked.size;
+    for (const point of await Promise.all([...asked].map((each) => probe(store, each)))) known.set(point.revision, point);
+  }
+}
+
+const below = (points: readonly Point[], atMs: number): Point => points.findLast((point) => point.atMs < atMs) ?? (points[0] as Point);
+const above = (points: readonly Point[], atMs: number): Point | undefined => points.find((point) => point.atMs >= atMs);
+
+/** By proportion, as if commits came evenly; every other time the middle, because they do not. */
+function between(from: Point, to: Point, atMs: number, round: number): Revision {
+  const width = to.revision - from.revision;
+  const share = round % 2 === 1 || !Number.isFinite(from.atMs) ? 0.5 : (atMs - from.atMs) / (to.atMs - from.atMs);
+  return from.revision + Math.min(width - 1, Math.max(1, Math.round(width * share)));
+}
+
+/** The last revision before a moment, as far as it is known; between two points, by proportion. */
+function estimate(points: readonly Point[], atMs: number): Revision {
+  const [from, to] = [below(points, atMs), above(points, atMs)];
+  if (to === undefined || to.revision - from.revision <= 1 || !Number.isFinite(from.atMs)) return from.revision;
+  return between(from, to, atMs, 0) - 1;
+}
+
+async function probe(store: Store, revision: Revision): Promise<Point> {
+  // One revision alone costs its own few rows. Where compaction has been it may have none left: then the newest one before it.
+  const asked = { ranges: [everything], before: revision + 1, limit: 1, values: false, lenient: true } as const;
+  const [row] = (await store.log({ ...asked, after: Math.max(0, revision - 1) })).rows;
+  const [found] = row === undefined && revision > 0 ? (await store.log({ ...asked, reverse: true })).rows : [row];
+  return { revision, atMs: found?.atMs ?? Number.NEGATIVE_INFINITY };
 }
 
 /** Is history whole from there on? */
-export async function isKept(store: Store, after: Revision): Promise<boolean> {
+async function isKept(store: Store, after: Revision): Promise<boolean> {
   try {
     await store.log({ ranges: [everything], after, limit: 1, values: false });
     return true;
@@ -50,51 +119,4 @@ export async function isKept(store: Store, after: Revision): Promise<boolean> {
     if (isHoldfastError(error, "compacted")) return false;
     throw error;
   }
-}
-
-/** How many of the numbers between two revisions were passed over. */
-const leapt = (gaps: Gaps, from: Revision, to: Revision): number => gaps.reduce((sum, [kept, base]) => sum + Math.max(0, Math.min(to, base) - Math.max(from, kept) - 1), 0);
-
-interface Point {
-  readonly revision: Revision;
-  /** Of the newest row at or below it; minus infinity when none is kept. */
-  readonly atMs: number;
-}
-
-/** Many minutes are looked for at once: what one of them finds narrows the others too, and the questions of a round travel together. */
-async function findMarks(store: Store, starts: readonly number[], revision: Revision, marks: MinuteMarks): Promise<void> {
-  const newest = await probe(store, revision);
-  const points: Point[] = [{ revision: 0, atMs: Number.NEGATIVE_INFINITY }, newest];
-  for (const [atMs, mark] of marks) points.push({ revision: mark, atMs: atMs - 1 });
-  let wanted = starts.filter((atMs) => !marks.has(atMs));
-  for (let round = 0; round < roundsMax && wanted.length > 0; round += 1) {
-    points.sort((a, b) => a.revision - b.revision || a.atMs - b.atMs);
-    const hourAgo = points.findLast((point) => point.atMs < (starts[0] as number)) ?? newest;
-    const tolerance = Math.max(1, Math.floor((revision - hourAgo.revision) * (round < roundsMax / 2 ? precision : precision * 4)));
-    const asked = new Set<Revision>();
-    wanted = wanted.filter((atMs) => {
-      const below = points.findLast((point) => point.atMs < atMs) as Point;
-      const above = points.find((point) => point.revision > below.revision && point.atMs >= atMs);
-      if (above === undefined || above.revision - below.revision <= tolerance) {
-        marks.set(atMs, below.revision);
-        return false;
-      }
-      asked.add(between(below, above, atMs, round));
-      return true;
-    });
-    points.push(...(await Promise.all([...asked].map((each) => probe(store, each)))));
-  }
-  for (const atMs of wanted) marks.set(atMs, points.findLast((point) => point.atMs < atMs)?.revision ?? 0);
-}
-
-/** By proportion, as if commits came evenly; every other time the middle, because they do not. */
-function between(below: Point, above: Point, atMs: number, round: number): Revision {
-  const width = above.revision - below.revision;
-  const share = round % 2 === 1 || !Number.isFinite(below.atMs) ? 0.5 : (atMs - below.atMs) / (above.atMs - below.atMs);
-  return below.revision + Math.min(width - 1, Math.max(1, Math.round(width * share)));
-}
-
-async function probe(store: Store, revision: Revision): Promise<Point> {
-  const { rows } = await store.log({ ranges: [everything], before: revision + 1, reverse: true, limit: 1, values: false, lenient: true });
-  return { revision, atMs: rows[0]?.atMs ?? Number.NEGATIVE_INFINITY };
 }

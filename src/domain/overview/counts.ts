@@ -1,4 +1,4 @@
-import type { Scope } from "../../store/transact.ts";
+import type { Range } from "../../store/store.ts";
 import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 
 /** How much of everything there is. */
@@ -14,9 +14,9 @@ export interface Counts {
   readonly research: number;
 }
 
-export async function readCounts({ store }: Pick<Scope, "store">): Promise<Counts> {
-  const [keys, runs, leases, waiting, journal, notes, research] = await Promise.all(
-    [stateKeys.all, workflowKeys.runs, leaseKeys.deadlines, leaseKeys.queues, journalKeys.entries, knowledgeKeys.all, researchKeys.all].map((range) => store.count(range)),
-  );
+/** `count`: how many live entries are in a range. */
+export async function readCounts(count: (range: Range) => Promise<number>): Promise<Counts> {
+  const ranges = [stateKeys.all, workflowKeys.runs, leaseKeys.deadlines, leaseKeys.queues, journalKeys.entries, knowledgeKeys.all, researchKeys.all];
+  const [keys, runs, leases, waiting, journal, notes, research] = await Promise.all(ranges.map(count));
   return { keys, runs, leases, waiting, journal, notes, research } as Counts;
 }

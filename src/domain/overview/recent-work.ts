@@ -1,39 +1,54 @@
-import { limits } from "../../store/limits.ts";
 import { everything } from "../../store/ranges.ts";
-import type { LogRow, Revision } from "../../store/store.ts";
-import type { Scope } from "../../store/transact.ts";
-import type { Activity } from "../history/activity.ts";
-import { toActivities } from "../history/activity.ts";
+import type { LogQuery, LogRow, Revision, Store } from "../../store/store.ts";
+import { systemWriter } from "../../store/store.ts";
 import { leaseKeys } from "../keyspace.ts";
 import type { LeaseOverview } from "../leases/lease-overview.ts";
 import { asItHappened } from "../log-order.ts";
 
-/** Somebody who was active lately. */
-export interface RecentAgent {
-  /** The name it gave itself, or the writer's where it gave none. */
-  readonly agent: string;
-  readonly writer: string;
-  readonly last: Activity;
+/**
+ * What happened lately, gathered from the log and kept between two looks: a look reads what came since the last one, and where that is too much,
+ * the newest of it. So it costs the same however long the history is and however often somebody looks.
+ */
+export interface RecentWork {
+  /** By the name it gave itself, or the writer's where it gave none: the last thing each did. The latest stand last. */
+  readonly agents: Map<string, LogRow>;
+  /** Rows of leases' deadlines, as they happened: taken and renewed is a put, given up a delete, lapsed an expiry. */
+  holds: readonly LogRow[];
+  /** Everything up to here was looked at … */
+  through: Revision;
+  /** … and nothing from here down. */
+  since: Revision;
 }
 
-/** Rows looked at, newest first: who did nothing within them is not told. */
-const agentRowsMax = 1_000;
+export const newRecentWork = (): RecentWork => ({ agents: new Map(), holds: [], through: 0, since: 0 });
 
-/** Who did something, the one who did the last thing first. What the store does by itself is nobody's work. */
-export async function readRecentAgents(
-  { store }: Pick<Scope, "store">,
-  { after, systemWriter, limit }: { readonly after: Revision; readonly systemWriter: string; readonly limit: number },
-): Promise<readonly RecentAgent[]> {
-  const { rows } = await store.log({ ranges: [everything], after, reverse: true, recorded: {}, values: false, lenient: true, limit: agentRowsMax });
-  const newest = new Map<string, LogRow>();
-  for (const row of rows) {
+/** Revisions gone back at most, and what is kept in memory. */
+const recent = { revisionsMax: 5_000, rowsMax: 1_000, holdsMax: 4_000, agentsMax: 200 } as const;
+
+/** Brings it up to this revision. Nothing older than `sinceMs` is kept. */
+export async function followWork(store: Store, work: RecentWork, { revision, sinceMs }: { readonly revision: Revision; readonly sinceMs: number }): Promise<void> {
+  // The store was set back under us.
+  if (revision < work.through) Object.assign(work, newRecentWork());
+  const after = Math.max(work.through, revision - recent.revisionsMax);
+  const query = { after, before: revision + 1, reverse: true, lenient: true, limit: recent.rowsMax } satisfies Omit<LogQuery, "ranges">;
+  const [told, held] = await Promise.all([
+    store.log({ ...query, ranges: [everything], recorded: {}, values: false, limit: recent.rowsMax / 4 }),
+    store.log({ ...query, ranges: [leaseKeys.deadlines] }),
+  ]);
+  for (const row of told.rows.toSorted(asItHappened)) {
+    // What the store does by itself is nobody's work.
+    if (row.writer === systemWriter) continue;
     const who = row.agent ?? row.writer;
-    if (row.writer === systemWriter || newest.has(who)) continue;
-    if (newest.size === limit) break;
-    newest.set(who, row);
+    work.agents.delete(who);
+    work.agents.set(who, row);
   }
-  const did = await toActivities({ store }, [...newest.values()]);
-  return did.map((last) => ({ agent: last.agent ?? last.writer, writer: last.writer, last }));
+  for (const who of [...work.agents.keys()].slice(0, Math.max(0, work.agents.size - recent.agentsMax))) work.agents.delete(who);
+  const follows = after === work.through && held.done;
+  const holds = [...(follows ? work.holds : []), ...held.rows.toSorted(asItHappened)].filter((row) => row.atMs >= sinceMs);
+  if (!follows) work.since = held.done ? after : held.through - 1;
+  if (holds.length > recent.holdsMax) work.since = Math.max(work.since, (holds.at(-recent.holdsMax) as LogRow).revision - 1);
+  work.holds = holds.slice(-recent.holdsMax);
+  work.through = revision;
 }
 
 export interface Occupancy {
@@ -47,36 +62,20 @@ interface HeldSpan {
   readonly untilMs?: number;
 }
 
-/** Pages of the log read for the picture: what does not fit is older and left out. */
-const occupancyPagesMax = 3;
-
-/**
- * Who held what since a moment, from the deadlines' own rows: taken and renewed is a put, given up a delete, lapsed an expiry.
- * `complete`: everything after `after` was looked at.
- */
-export async function readOccupancy(
-  { store }: Pick<Scope, "store">,
-  { after, sinceMs, nowMs, live }: { readonly after: Revision; readonly sinceMs: number; readonly nowMs: number; readonly live: readonly LeaseOverview[] },
-): Promise<{ readonly resources: readonly Occupancy[]; readonly complete: boolean }> {
-  const rows: LogRow[] = [];
-  let before: Revision | undefined;
-  let complete = false;
-  for (let pages = 0; pages < occupancyPagesMax && !complete; pages += 1) {
-    const page = await store.log({ ranges: [leaseKeys.deadlines], after, before, reverse: true, lenient: true, limit: limits.logRowsMax });
-    rows.push(...page.rows);
-    complete = page.done;
-    before = page.through;
-  }
-  const oldestMs = complete ? sinceMs : Math.max(sinceMs, rows.at(-1)?.atMs ?? nowMs);
-  const byResource = new Map<string, LogRow[]>();
-  for (const row of rows.toSorted(asItHappened)) {
+/** Who held what since a moment. `live`: what is held now, of which the store knows since when. */
+export function occupancyOf(
+  { holds }: RecentWork,
+  { sinceMs, nowMs, live }: { readonly sinceMs: number; readonly nowMs: number; readonly live: readonly LeaseOverview[] },
+): readonly Occupancy[] {
+  const byResource = new Map<string, LogRow[]>(live.map(({ resource }) => [resource, []]));
+  for (const row of holds) {
     const resource = leaseKeys.resourceOf(row.key);
-    byResource.set(resource, [...(byResource.get(resource) ?? []), row]);
+    const rows = byResource.get(resource);
+    if (rows === undefined) byResource.set(resource, [row]);
+    else rows.push(row);
   }
-  for (const { resource } of live) if (!byResource.has(resource)) byResource.set(resource, []);
   const liveByResource = new Map(live.map((lease) => [lease.resource, lease]));
-  const resources = [...byResource].map(([resource, ofIt]) => ({ resource, spans: spansOf(ofIt, oldestMs, nowMs, liveByResource.get(resource)) }));
-  return { resources: resources.filter(({ spans }) => spans.length > 0), complete };
+  return [...byResource].map(([resource, rows]) => ({ resource, spans: spansOf(rows, sinceMs, nowMs, liveByResource.get(resource)) })).filter(({ spans }) => spans.length > 0);
 }
 
 interface OpenSpan {
@@ -85,7 +84,7 @@ interface OpenSpan {
   expiresAtMs: number;
 }
 
-function spansOf(rows: readonly LogRow[], oldestMs: number, nowMs: number, live: LeaseOverview | undefined): readonly HeldSpan[] {
+function spansOf(rows: readonly LogRow[], sinceMs: number, nowMs: number, live: LeaseOverview | undefined): readonly HeldSpan[] {
   const spans: HeldSpan[] = [];
   let open: OpenSpan | undefined;
   const close = (atMs: number): void => {
@@ -100,13 +99,12 @@ function spansOf(rows: readonly LogRow[], oldestMs: number, nowMs: number, live:
     const { holder } = row.value as { readonly holder: string };
     if (open !== undefined && (open.holder !== holder || open.expiresAtMs <= row.atMs)) close(row.atMs);
     // The first row that is left may be a renewal: then it was held already.
-    const fromMs: number = i === 0 && row.record?.op === "renew" ? oldestMs : row.atMs;
-    open ??= { holder, fromMs, expiresAtMs: 0 };
+    open ??= { holder, fromMs: i === 0 && row.record?.op === "renew" ? sinceMs : row.atMs, expiresAtMs: 0 };
     open.expiresAtMs = row.expiresAtMs ?? Number.POSITIVE_INFINITY;
   }
   if (open !== undefined && open.expiresAtMs <= nowMs) close(nowMs);
-  // Of what is held now the store knows since when, however often it was renewed.
-  if (open !== undefined) spans.push({ holder: open.holder, fromMs: live?.holder === open.holder ? Math.max(oldestMs, live.heldSinceMs) : open.fromMs });
-  else if (rows.length === 0 && live !== undefined) spans.push({ holder: live.holder, fromMs: Math.max(oldestMs, live.heldSinceMs) });
-  return spans;
+  const held = live ?? open;
+  if (held === undefined) return spans;
+  const fromMs = live === undefined ? (open as OpenSpan).fromMs : Math.max(sinceMs, live.heldSinceMs);
+  return [...spans.filter((span) => live === undefined || span.fromMs < live.heldSinceMs), { holder: held.holder, fromMs }];
 }

@@ -22,7 +22,7 @@ export interface SearchPlaces {
 }
 
 /** How far each kind is looked through, and how much of it is shown. */
-const looked = { keys: 3_000, runs: 500, leases: 300, places: 200 } as const;
+const looked = { keys: 2_000, runs: 200, leases: 300, places: 200 } as const;
 const shownPerKind = 10;
 const excerptCharacters = 200;
 

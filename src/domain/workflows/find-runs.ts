@@ -18,6 +18,8 @@ export interface FindInput {
   readonly limit: number;
   /** Where the page before ended. */
   readonly after?: string;
+  /** Index entries looked at for one page; a page that ends for it is short and has a next one. */
+  readonly scannedMax?: number;
 }
 export interface FoundRuns {
   readonly runs: readonly RunView[];
@@ -26,10 +28,10 @@ export interface FoundRuns {
 }
 
 const scanPage = 100;
-/** Index entries looked at for one page: a filter that matches little must not make one call unbounded. */
-const scannedMax = 2_000;
+/** A filter that matches little must not make one call unbounded. */
+const scannedUsually = 2_000;
 
-export async function findRuns(scope: Scope, { tags, status, claimable, limit, after }: FindInput): Promise<FoundRuns> {
+export async function findRuns(scope: Scope, { tags, status, claimable, limit, after, scannedMax = scannedUsually }: FindInput): Promise<FoundRuns> {
   const [firstTag] = tags;
   const lapsed = claimable ? await lapsedPlaces(scope, firstTag) : [];
   const whole = claimable

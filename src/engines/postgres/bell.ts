@@ -88,7 +88,8 @@ export class Bell {
   }
 
   #ringHere(namespace: string): void {
-    for (const listener of [...(this.#listeners.get(namespace) ?? [])]) listener();
+    const listeners = this.#listeners.get(namespace);
+    if (listeners !== undefined) for (const listener of [...listeners]) listener();
   }
 
   #ringAll(): void {

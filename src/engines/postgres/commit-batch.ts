@@ -30,7 +30,8 @@ export class StaleNamespaceError extends Error {}
 export type Outcome = { readonly results: readonly CommitResult[]; readonly rings: boolean } | { readonly error: unknown };
 
 /** A namespace's batch on its way, alone or beside others. It is settled when it is known how it ended. */
-export interface Part extends BatchPlace {
+export interface Part {
+  readonly place: BatchPlace;
   readonly commits: readonly PreparedCommit[];
   outcome: Outcome | undefined;
 }
@@ -48,7 +49,9 @@ export type Locking = "free ones" | { readonly waitsForFirst: true; readonly pat
 export async function commitBatch(tx: Transaction, parts: readonly Part[], locking: Locking): Promise<void> {
   const remembered = new Map<Part, RememberedPlan>();
   for (const part of parts) {
-    const plan = part.outcome === undefined ? part.memory.plan(part.clock, part.namespace, tx.session.facts.identity, part.commits) : undefined;
+    if (part.outcome !== undefined) continue;
+    const { clock, namespace, memory } = part.place;
+    const plan = memory.plan(clock, namespace, tx.session.facts.identity, part.commits);
     if (plan !== undefined) remembered.set(part, plan);
   }
   if (remembered.size > 0) await commitRemembered(tx, remembered);
@@ -58,22 +61,24 @@ export async function commitBatch(tx: Transaction, parts: readonly Part[], locki
 
 /** Settles all of them, or none. */
 async function commitRemembered(tx: Transaction, remembered: ReadonlyMap<Part, RememberedPlan>): Promise<void> {
-  const [{ tables: t, clock }] = remembered.keys() as unknown as [Part];
-  const writes = new BatchWrites();
   const plans = [...remembered.values()];
+  const [[{ place }]] = remembered as unknown as [[Part]];
+  const { tables: t, clock } = place;
+  const writes = new BatchWrites();
   for (const { space, plan } of plans) writes.add(space, plan);
   const answers = await tx.commitIf([writeRowsIf(t, writes.rows, guardOf(t, plans, clock.testMs)), ...writes.statementsBeside(t)]);
   if (answers === undefined) return;
   const hostMs = (answers[0] as Answer).rows[0]?.[0] as unknown as number;
   for (const [part, plan] of remembered) {
-    part.memory.confirm(plan, hostMs);
+    part.place.memory.confirm(plan, hostMs);
     settle(part, plan.space, { results: plan.results, rings: true });
   }
 }
 
 function settle(part: Part, space: NamespaceRow, outcome: Outcome): void {
-  part.clock.show(part.namespace, space);
-  part.clock.seeRevision(part.namespace, space);
+  const { clock, namespace } = part.place;
+  clock.show(namespace, space);
+  clock.seeRevision(namespace, space);
   part.outcome = outcome;
 }
 
@@ -93,8 +98,9 @@ interface Decided {
  * the facts and everything the batches name; then, decided in between, everything that changed, and the commit.
  */
 async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locking: Locking, remembered: ReadonlyMap<Part, RememberedPlan>): Promise<void> {
-  const [{ tables: t, clock }] = parts as readonly [Part];
-  const questions = new SlotQuestions(parts);
+  const [{ place }] = parts as readonly [Part];
+  const { tables: t, clock } = place;
+  const questions = new SlotQuestions(parts.map(({ place: { namespace, id }, commits }) => ({ namespace, id, commits })));
   const locks = lockStatements(t, parts, locking);
   const answers = await tx.lock([...locks, ...questions.statements(t, clock)], locking === "free ones" ? undefined : locking.patienceMs);
   const held = new Set(answers.slice(0, locks.length).flatMap(({ rows }) => rows.map(([id]) => id as unknown as number)));
@@ -102,18 +108,19 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
   const decided: Decided[] = [];
   for (const [i, part] of parts.entries()) {
     const found = founds[i] as Found;
-    const isFree = held.has(part.id);
+    const { id, memory } = part.place;
+    const isFree = held.has(id);
     const plan = remembered.get(part);
-    if (plan !== undefined && (!isFree || part.memory.isInVain(plan, found.space))) part.memory.wasInVain();
+    if (plan !== undefined && (!isFree || memory.isInVain(plan, found.space))) memory.wasInVain();
     // One batch's own refusal is no reason to keep the others waiting.
     try {
-      if (found.space.id !== part.id) throw new StaleNamespaceError();
+      if (found.space.id !== id) throw new StaleNamespaceError();
       if (isFree) decided.push(decide(tx, part, found));
     } catch (error) {
       part.outcome = { error };
     }
   }
-  const wanted = decided.flatMap(({ part: { id }, wanted }) => wanted.map((each): WantedEntry => ({ id, ...each })));
+  const wanted = decided.flatMap(({ part, wanted }) => wanted.map((each): WantedEntry => ({ id: part.place.id, ...each })));
   if (wanted.length > 0) fillWanted(wanted, (await tx.ask([readWanted(t, wanted)]))[0] as Answer);
   const changed = decided.filter((each) => each.isChange);
   // Decided under the lock, and nothing of it is to be written: it holds, whatever becomes of the others.
@@ -123,20 +130,20 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
   for (const { found, plan, tellsHistory } of changed) writes.add(found.space, plan, tellsHistory);
   await writeAll(tx, t, writes);
   for (const { part, found, plan, results } of changed) {
-    part.memory.learn(found.space, plan, found.keys);
+    part.place.memory.learn(found.space, plan, found.keys);
     settle(part, found.space, { results, rings: plan.rows.length > 0 });
   }
 }
 
 function lockStatements(t: Tables, parts: readonly Part[], locking: Locking): Statement[] {
-  const ids = parts.map(({ id }) => id);
+  const ids = parts.map(({ place }) => place.id);
   if (locking === "free ones") return [lockFreeNamespaces(t, ids)];
   const [first, ...rest] = ids as [number, ...number[]];
   return [lockNamespace(t, first), ...(rest.length > 0 ? [lockFreeNamespaces(t, rest)] : [])];
 }
 
 function decide(tx: Transaction, part: Part, found: Found): Decided {
-  const { clock, namespace, commits } = part;
+  const { clock, namespace } = part.place;
   const { space, keys, requests } = found;
   requireUnsealed(space.seal, "commit");
   clock.show(namespace, space);
@@ -144,7 +151,7 @@ function decide(tx: Transaction, part: Part, found: Found): Decided {
   const leapt = leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
   const source = new KnownSource(keys, requests);
   const plan = new BatchPlan(source, space, space.nowMs);
-  const results = commits.map((commit) => plan.apply(commit));
+  const results = part.commits.map((commit) => plan.apply(commit));
   const isChange = plan.rows.length > 0 || plan.requests.length > 0 || leapt;
   return { part, found, plan, results, wanted: source.wanted, isChange, tellsHistory: leapt || space.servedBy !== servedBy };
 }

@@ -4,7 +4,7 @@ import { BatchPlan, jumps } from "../../store/plan-batch.ts";
 import type { CommitResult, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
 import { lapseText, parseLapse } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
-import { hostClock, isServedByOther, seenAs } from "./namespace-row.ts";
+import { hostClock, isServedByOther } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import { bigintArray, intArray } from "./sql-arrays.ts";
 import { guardFrom } from "./write-rows.ts";
@@ -129,7 +129,9 @@ export class NamespaceMemory {
     if (known.seal !== undefined && known.seal.state !== "copying") return undefined;
     if (!this.#knows(commits)) return undefined;
     const hostMs = this.#timeSource?.nowMs() ?? known.hostMs + Math.ceil(elapsedMs);
-    const space: NamespaceRow = { ...known, ...seenAs(clock, namespace, hostMs, known.clockMs) };
+    const space: NamespaceRow = { ...known };
+    space.hostMs = hostMs;
+    space.nowMs = clock.nowMs(namespace, Math.max(hostMs, known.clockMs));
     const source = new KnownSource(this.#keys);
     const plan = new BatchPlan(source, space, space.nowMs);
     const results = commits.map((commit) => plan.apply(commit));
@@ -143,7 +145,8 @@ export class NamespaceMemory {
     this.#nextRest = 1;
     if (this.#space?.changes !== space.changes) return;
     this.#learntMs = performance.now();
-    this.#note({ ...space, hostMs }, plan);
+    space.hostMs = hostMs;
+    this.#note(space, plan);
   }
 
   /** After a commit that looked first: how it left the namespace and the keys it named. What was known of others holds only if nobody wrote in between. */
@@ -175,7 +178,8 @@ export class NamespaceMemory {
       if (present) this.#set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: index !== undefined, lapse: lapseText(row.lapse) });
       else this.#set(key, undefined, { place, version, anchor });
     }
-    this.#space = { ...space, changes: space.changes + 1 };
+    space.changes += 1;
+    this.#space = space;
   }
 
   #set(key: string, slot?: KnownSlot, grave?: Buried): void {
@@ -205,14 +209,12 @@ export class NamespaceMemory {
 
   #untilMs(nowMs: number, commits: readonly PreparedCommit[]): number {
     let untilMs = nowMs + 100;
-    const look = ({ key }: { readonly key: string }): void => {
-      const expiresAtMs = this.#keys.slots.get(key)?.expiresAtMs;
-      if (expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs < untilMs) untilMs = expiresAtMs;
-    };
-    for (const { checks, writes } of commits) {
-      checks.forEach(look);
-      writes.forEach(look);
-    }
+    for (const { checks, writes } of commits)
+      for (const named of [checks, writes])
+        for (const { key } of named) {
+          const expiresAtMs = this.#keys.slots.get(key)?.expiresAtMs;
+          if (expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs < untilMs) untilMs = expiresAtMs;
+        }
     return untilMs;
   }
 }

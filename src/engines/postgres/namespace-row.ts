@@ -176,8 +176,11 @@ export const insertNamespace = (t: Tables, name: string): Statement => ({
   values: [name],
 });
 
-export const isServedByOther = (row: NamespaceRow, identity: string | null): boolean =>
-  row.servedBy !== null && row.revision > 0 && isOtherHistory(row.servedBy, historyMark(identity, row));
+export function isServedByOther(row: NamespaceRow, identity: string | null): boolean {
+  if (row.servedBy === null || row.revision === 0) return false;
+  const mark = historyMark(identity, row);
+  return row.servedBy !== mark && isOtherHistory(row.servedBy, mark);
+}
 
 /**
  * Called under the lock, before anything is decided. A revision below one that was seen, or another history than the one that wrote last (a replica was promoted,

@@ -86,7 +86,8 @@ async function loadDriver(): Promise<typeof import("pg")> {
 }
 
 const namespaceAttemptsMax = 20;
-const memoriesMax = 128;
+/** Namespaces of which more is remembered than their number. */
+const placesMax = 128;
 
 class PostgresEngine implements Engine {
   readonly name = "postgres";
@@ -97,7 +98,7 @@ class PostgresEngine implements Engine {
   readonly #commits: SharedCommits;
   readonly #bell: Bell;
   readonly #ids = new Map<string, number>();
-  readonly #memories = new Map<string, NamespaceMemory>();
+  readonly #places = new Map<string, BatchPlace>();
   readonly #timeSource: Clock | undefined;
   #wasAskedToListen = false;
 
@@ -130,13 +131,14 @@ class PostgresEngine implements Engine {
   }
 
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const outcome = await this.#inNamespace(namespace, async (place) => {
-      const ended = await this.#commits.submit(place, commits);
-      if ("error" in ended) throw ended.error;
-      return ended;
-    });
-    if (outcome.rings) this.#bell.ring(namespace);
-    return outcome.results;
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#commits.submit(this.#places.get(namespace) ?? (await this.#place(namespace)), commits);
+      if ("results" in outcome) {
+        if (outcome.rings) this.#bell.ring(namespace);
+        return outcome.results;
+      }
+      this.#requireStale(outcome.error, namespace, attempt);
+    }
   }
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
@@ -245,7 +247,7 @@ class PostgresEngine implements Engine {
   async clear(namespace: string): Promise<void> {
     while (await this.#writing(namespace, (tx, place) => clearSlice(tx, place)));
     this.#clock.forget(namespace);
-    this.#ids.delete(namespace);
+    this.#forget(namespace);
     this.#bell.ring(namespace);
   }
 
@@ -271,8 +273,9 @@ class PostgresEngine implements Engine {
 
   /** Under the namespace's lock. */
   async #writing<T>(namespace: string, work: (tx: Transaction, place: BatchPlace) => Promise<T>): Promise<T> {
-    return this.#inNamespace(namespace, async (place) => {
-      const ended = await this.#roads.writing(async (tx) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const place = this.#places.get(namespace) ?? (await this.#place(namespace));
+      const outcome = await this.#roads.writing(async (tx) => {
         try {
           return { result: await work(tx, place) };
         } catch (error) {
@@ -280,35 +283,33 @@ class PostgresEngine implements Engine {
           throw error;
         }
       });
-      if ("error" in ended) throw ended.error;
-      return ended.result;
-    });
-  }
-
-  /** Where the namespace is new, or another than was remembered, its row comes first. */
-  async #inNamespace<T>(namespace: string, work: (place: BatchPlace) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
-      try {
-        return await work({ tables: this.#tables, clock: this.#clock, namespace, id, memory: this.#memory(namespace) });
-      } catch (error) {
-        if (!(error instanceof StaleNamespaceError)) throw error;
-        this.#ids.delete(namespace);
-        if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
-      }
+      if ("result" in outcome) return outcome.result;
+      this.#requireStale(outcome.error, namespace, attempt);
     }
   }
 
-  /** Of the namespaces written to last. */
-  #memory(namespace: string): NamespaceMemory {
-    const memory = this.#memories.get(namespace) ?? new NamespaceMemory(this.#timeSource);
-    this.#memories.delete(namespace);
-    this.#memories.set(namespace, memory);
-    for (const oldest of this.#memories.keys()) {
-      if (this.#memories.size <= memoriesMax) break;
-      this.#memories.delete(oldest);
-    }
-    return memory;
+  /** The namespace is another than was remembered: once more, with what it is now. */
+  #requireStale(error: unknown, namespace: string, attempt: number): void {
+    if (!(error instanceof StaleNamespaceError)) throw error;
+    this.#forget(namespace);
+    if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
+  }
+
+  #forget(namespace: string): void {
+    this.#ids.delete(namespace);
+    this.#places.delete(namespace);
+  }
+
+  /** Of a namespace that is new its row comes first. */
+  async #place(namespace: string): Promise<BatchPlace> {
+    const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
+    const known = this.#places.get(namespace);
+    if (known?.id === id) return known;
+    const place = { tables: this.#tables, clock: this.#clock, namespace, id, memory: new NamespaceMemory(this.#timeSource) };
+    this.#places.set(namespace, place);
+    const [oldest] = this.#places.keys();
+    if (this.#places.size > placesMax) this.#places.delete(oldest as string);
+    return place;
   }
 
   async #ensureId(namespace: string): Promise<number> {

@@ -13,7 +13,7 @@ const partsMax = 64;
 /** Transactions of commits at once; what arrives meanwhile shares the next one. One more than one: while the disk works for one, the other is prepared. */
 const lanesMax = 2;
 /** A transaction that takes this long no longer keeps others from beginning: it waits for something that they need not wait for. */
-const laneMs = 20;
+const laneMs = 50;
 /** How long a transaction of several waits for a namespace that another process has locked. */
 const patienceMs = 100;
 const lockNotAvailable = "55P03";
@@ -47,18 +47,21 @@ export class SharedCommits {
   submit(place: BatchPlace, commits: readonly PreparedCommit[]): Promise<Outcome> {
     return new Promise((resolve) => {
       const bytes = commits.reduce((sum, commit) => sum + commit.bytes, 0);
-      this.#waiting.push({ ...place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve });
-      if (this.#isDue) return;
-      this.#isDue = true;
+      this.#waiting.push({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve });
       // Namespaces that are written to in the same turn of the event loop come together.
-      setImmediate(() => {
-        this.#isDue = false;
-        this.#next();
-      });
+      this.#nextAfter(1);
     });
   }
 
+  #nextAfter(turns: number): void {
+    if (this.#isDue || this.#waiting.length === 0) return;
+    this.#isDue = true;
+    const turn = (left: number): void => void setImmediate(() => (left > 1 ? turn(left - 1) : this.#next()));
+    turn(turns);
+  }
+
   #next(): void {
+    this.#isDue = false;
     while (this.#lanes < lanesMax && this.#waiting.length > 0) {
       const group = this.#take();
       if (group.length === 0) return;
@@ -74,11 +77,11 @@ export class SharedCommits {
     let bytes = 0;
     for (const part of this.#waiting) {
       const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
-      if (!hasRoom || this.#busy.has(part.namespace)) {
+      if (!hasRoom || this.#busy.has(part.place.namespace)) {
         left.push(part);
         continue;
       }
-      this.#busy.add(part.namespace);
+      this.#busy.add(part.place.namespace);
       commits += part.commits.length;
       bytes += part.bytes;
       group.push(part);
@@ -93,7 +96,8 @@ export class SharedCommits {
     const leave = (): void => {
       if (isCounted) this.#lanes -= 1;
       isCounted = false;
-      this.#next();
+      // Callers that were just answered may ask again: let them join. Theirs takes one turn to get here, and another one to be gathered.
+      this.#nextAfter(2);
     };
     const timer = setTimeout(leave, laneMs);
     await this.#commit(group);
@@ -152,11 +156,11 @@ export class SharedCommits {
     for (const part of parts) {
       if (part.outcome === undefined) left.push(part);
       else {
-        this.#busy.delete(part.namespace);
+        this.#busy.delete(part.place.namespace);
         part.resolve(part.outcome);
       }
     }
-    this.#next();
+    this.#nextAfter(2);
     return left;
   }
 }

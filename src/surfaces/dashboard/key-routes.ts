@@ -10,26 +10,27 @@ import type { ToolBase } from "../../tools/run-tool.ts";
 import type { FoldersView, KeyRow, KeysPage, KeyView, VersionView } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { pageSize, readQuery, requiredText, text, wholeNumber } from "./read-query.ts";
+import type { RememberedCounts } from "./remembered-counts.ts";
 
 const cursorBytesMax = 2_048;
 const previewCharacters = 160;
 /** Values are read a few at a time, until this much text was read: a page of large ones ends early. */
 const page = { charactersMax: 4_000_000, readAtOnce: 25 } as const;
 
-const keys: ApiRoute = {
+const openKeys = (counts: RememberedCounts): ApiRoute => ({
   method: "GET",
   path: "/api/ns/:namespace/keys",
   needs: "read",
   async handle({ base, query }) {
     const { prefix = "", limit, cursor } = readQuery(query, { prefix: text(limits.keyBytesMax), cursor: text(cursorBytesMax), limit: pageSize({ default: 50, max: 200 }) });
     const [total, { rows, next }] = await Promise.all([
-      base.store.count(stateKeys.prefix(prefix)),
+      counts.count(base, stateKeys.prefix(prefix)),
       readRows(base, prefix, limit, cursor === undefined ? undefined : fromCursor("keys", cursor)),
     ]);
     const answer: KeysPage = { keys: rows, total, ...(next === undefined ? {} : { next: toCursor("keys", next) }) };
     return { json: answer };
   },
-};
+});
 
 async function readRows(base: ToolBase, prefix: string, limit: number, after: string | undefined): Promise<{ readonly rows: readonly KeyRow[]; readonly next?: string }> {
   const rows: KeyRow[] = [];
@@ -99,4 +100,4 @@ export const toVersionView = ({ version, revision, atMs, op, writer, agent, valu
   ...(omitted ? { omitted } : {}),
 });
 
-export const keyRoutes: readonly ApiRoute[] = [keys, folders, key];
+export const openKeyRoutes = (counts: RememberedCounts): readonly ApiRoute[] => [openKeys(counts), folders, key];

@@ -1,12 +1,13 @@
 import type { Activity } from "../../domain/history/activity.ts";
+import { toActivities } from "../../domain/history/activity.ts";
 import { workflowKeys } from "../../domain/keyspace.ts";
 import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
-import type { Gaps, MinuteMarks } from "../../domain/overview/commit-rate.ts";
-import { readCommitRate } from "../../domain/overview/commit-rate.ts";
-import type { Counts } from "../../domain/overview/counts.ts";
+import type { Gaps, RateMemory } from "../../domain/overview/commit-rate.ts";
+import { newRateMemory, readCommitRate } from "../../domain/overview/commit-rate.ts";
 import { readCounts } from "../../domain/overview/counts.ts";
-import { readOccupancy, readRecentAgents } from "../../domain/overview/recent-work.ts";
+import type { RecentWork } from "../../domain/overview/recent-work.ts";
+import { followWork, newRecentWork, occupancyOf } from "../../domain/overview/recent-work.ts";
 import type { StuckWork } from "../../domain/overview/stuck-work.ts";
 import { findStuckWork } from "../../domain/overview/stuck-work.ts";
 import { findRuns } from "../../domain/workflows/find-runs.ts";
@@ -14,33 +15,36 @@ import { runStatuses } from "../../domain/workflows/workflow.ts";
 import type { RunView } from "../../domain/workflows/workflows.ts";
 import { formatDuration } from "../../kernel/duration.ts";
 import type { Store } from "../../store/store.ts";
-import { systemWriter } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { HealthView, Overview, RunStatusName } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readHealthView } from "./health-route.ts";
 import { readQuery } from "./read-query.ts";
+import type { RememberedCounts } from "./remembered-counts.ts";
+import { takeTurns } from "./take-turns.ts";
 
 /** How far the overview looks. Each part has its bound, so that the whole costs the same however much there is. */
-const looked = { runs: 200, leases: 500, durations: 60, agents: 30, occupied: 24, stuck: 50, revisions: 10_000 } as const;
+const looked = { runs: 100, leases: 500, durations: 60, agents: 30, occupied: 24, stuck: 50 } as const;
 const hourMs = 3_600_000;
 /** A line that moves is no news: somebody must have waited behind this holder for a while. */
 const lineMovesMs = 60_000;
 
 /** What is remembered of a namespace between two looks. */
 interface Memory {
-  readonly marks: MinuteMarks;
-  counts?: { readonly counts: Counts; readonly untilMs: number };
+  readonly rate: RateMemory;
+  readonly work: RecentWork;
 }
 
-export function openOverviewRoute(): ApiRoute {
-  const memories = new WeakMap<Store, Memory>();
-  const memoryOf = (store: Store): Memory => {
-    const known = memories.get(store);
+export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
+  const asked = new WeakMap<Store, () => Promise<Overview>>();
+  const askOf = (base: ToolBase): (() => Promise<Overview>) => {
+    const known = asked.get(base.store);
     if (known !== undefined) return known;
-    const fresh: Memory = { marks: new Map() };
-    memories.set(store, fresh);
-    return fresh;
+    const memory: Memory = { rate: newRateMemory(), work: newRecentWork() };
+    // The store is what many share; who asks does not matter to a look.
+    const ask = takeTurns(() => readOverview(base, memory, counts));
+    asked.set(base.store, ask);
+    return ask;
   };
   return {
     method: "GET",
@@ -48,44 +52,39 @@ export function openOverviewRoute(): ApiRoute {
     needs: "read",
     async handle({ base, query }) {
       readQuery(query, {});
-      return { json: await readOverview(base, memoryOf(base.store)) };
+      return { json: await askOf(base)() };
     },
   };
 }
 
-async function readOverview(base: ToolBase, memory: Memory): Promise<Overview> {
+async function readOverview(base: ToolBase, memory: Memory, remembered: RememberedCounts): Promise<Overview> {
   const { store } = base;
-  const health = await readHealthView(base);
-  const [counts, found, held] = await Promise.all([
-    countsOf(base, memory),
+  const [health, counts, found, { nowMs, revision, leases }] = await Promise.all([
+    readHealthView(base),
+    readCounts((range) => remembered.count(base, range)),
     findRuns(base, { tags: [], claimable: false, limit: looked.runs }),
     readLeaseOverview(base, looked.leases),
   ]);
-  const { nowMs, revision, leases } = held;
-  const commits = await readCommitRate(store, { nowMs, revision, gaps: gapsIn(health), marks: memory.marks });
-  const hourAgo = Math.min(...[...memory.marks.values()], revision);
-  const after = Math.max(hourAgo, revision - looked.revisions);
-  const [agents, occupancy, stuck] = await Promise.all([
-    readRecentAgents(base, { after, systemWriter, limit: looked.agents }),
-    readOccupancy(base, { after, sinceMs: nowMs - hourMs, nowMs, live: leases }),
+  const sinceMs = nowMs - hourMs;
+  const [commits, stuck] = await Promise.all([
+    readCommitRate(store, memory.rate, { nowMs, revision, gaps: gapsIn(health) }),
     findStuckWork(base, leases, nowMs),
+    followWork(store, memory.work, { revision, sinceMs }),
   ]);
+  const agents = await toActivities(base, [...memory.work.agents.values()].slice(-looked.agents).reverse());
   return {
     nowMs,
     revision,
     counts,
     runsByStatus: { looked: found.runs.length, byStatus: byStatus(found.runs) },
-    commitsPerMinute: commits,
+    commitsPerMinute: { complete: commits.complete, minutes: commits.minutes },
     runDurations: durationsOf(found.runs),
-    leaseOccupancy: byInterest(occupancy.resources).slice(0, looked.occupied),
-    leaseOccupancyComplete: occupancy.complete && after === hourAgo && commits.complete,
-    agents: agents.map(({ agent, writer, last }) => ({
-      agent,
-      writer,
-      lastAtMs: last.atMs,
-      lastDid: didOf(last),
-      holds: leases.filter(({ holder }) => holder === agent).length,
-    })),
+    leaseOccupancy: byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases })).slice(0, looked.occupied),
+    leaseOccupancyComplete: commits.complete && memory.work.since <= commits.since,
+    agents: agents.map((last) => {
+      const agent = last.agent ?? last.writer;
+      return { agent, writer: last.writer, lastAtMs: last.atMs, lastDid: didOf(last), holds: leases.filter(({ holder }) => holder === agent).length };
+    }),
     stuck: stuckList(stuck, nowMs).slice(0, looked.stuck),
     health,
   };
@@ -96,16 +95,6 @@ function didOf({ kind, operation, subject, title, written }: Activity): string {
   if (kind === "session") return `${operation} a session`;
   if (written !== undefined) return written === "journal" ? "wrote in the journal" : `saved research${title === undefined ? "" : `: ${title}`}`;
   return operation.startsWith("step ") ? `${operation} of ${title ?? subject}` : `${operation} ${title ?? subject}`;
-}
-
-/** Counting is the one part that grows with what there is: a count that took long is not repeated at once, so that it never takes more than a tenth of the time. */
-async function countsOf({ store, clock }: ToolBase, memory: Memory): Promise<Counts> {
-  const beganMs = clock.nowMs();
-  if (memory.counts !== undefined && beganMs < memory.counts.untilMs) return memory.counts.counts;
-  const counts = await readCounts({ store });
-  const endedMs = clock.nowMs();
-  memory.counts = { counts, untilMs: endedMs + Math.min(2_000, (endedMs - beganMs) * 10) };
-  return counts;
 }
 
 const gapsIn = ({ facts }: HealthView): Gaps => (Array.isArray(facts.gaps) ? (facts.gaps as unknown as Gaps) : []);

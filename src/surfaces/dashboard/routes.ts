@@ -5,10 +5,11 @@ import { activityRoutes } from "./activity-routes.ts";
 import type { Me } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { healthRoute } from "./health-route.ts";
-import { keyRoutes } from "./key-routes.ts";
+import { openKeyRoutes } from "./key-routes.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { openOverviewRoute } from "./overview-route.ts";
 import { readQuery } from "./read-query.ts";
+import { RememberedCounts } from "./remembered-counts.ts";
 import { runRoutes } from "./run-routes.ts";
 import { searchRoute } from "./search-route.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -22,12 +23,13 @@ export interface ApiOptions {
 
 /** Everything the dashboard asks for, one value per route. */
 export function openApiRoutes({ log, readOnly }: ApiOptions): readonly ApiRoute[] {
+  const counts = new RememberedCounts();
   const routes = [
     me(readOnly),
-    openOverviewRoute(),
+    openOverviewRoute(counts),
     healthRoute,
     ...activityRoutes,
-    ...keyRoutes,
+    ...openKeyRoutes(counts),
     ...runRoutes,
     ...memoryRoutes,
     searchRoute,

@@ -30,7 +30,14 @@ const runs: ApiRoute = {
       cursor: text(cursorBytesMax),
       limit: pageSize({ default: 50, max: 200 }),
     });
-    const found = await findRuns(base, { tags: tag.map(toTag), status, claimable: false, limit, after: cursor === undefined ? undefined : fromCursor("runs", cursor) });
+    const found = await findRuns(base, {
+      tags: tag.map(toTag),
+      status,
+      claimable: false,
+      limit,
+      scannedMax: 1_000,
+      after: cursor === undefined ? undefined : fromCursor("runs", cursor),
+    });
     const page: RunsPage = { runs: found.runs.map(toRunRow), ...(found.next === undefined ? {} : { next: toCursor("runs", found.next) }) };
     return { json: page };
   },

@@ -194,8 +194,8 @@ export class Front {
     if (!isHoldfastError(error) || error.code === "internal")
       log("error", "request_failed", { route: exchange.route, problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     if (response.writableEnded || response.closed) return;
-    // Half an answer must not look like a whole one.
-    if (response.headersSent) request.socket.destroy();
+    // Half an answer must not look like a whole one: what is written goes out, its end does not.
+    if (response.headersSent) request.socket.destroySoon();
     else if (request.complete) sendFailure(response, failureOf(error), exchange.isProtocol);
     else refuseUnreadBody(exchange, failureOf(error));
   }

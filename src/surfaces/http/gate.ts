@@ -36,6 +36,11 @@ export class Gate {
     return this.#streams;
   }
 
+  /** Those whose pace is remembered. */
+  get principals(): number {
+    return this.#byPrincipal.size;
+  }
+
   /** Before anybody is known: the whole server's share. */
   enter(): void {
     if (this.#inFlight >= this.#limits.inFlightMax)

@@ -1,10 +1,10 @@
 import type { Log } from "../../kernel/log.ts";
-import type { ToolCall } from "../../tools/run-tool.ts";
 import { isPlainCapabilities, isPlainImplementation } from "./claim.ts";
 import type { Greeting } from "./greeting.ts";
 import { handshakeVersions, movingCacheHint, statelessVersion, staticCacheHint } from "./greeting.ts";
 import type { Params, Request, RequestId } from "./json-rpc.ts";
 import { errorLine, isPlainObject, rpcErrors } from "./json-rpc.ts";
+import type { TracedRequest, TransportCall } from "./mcp-spans.ts";
 import type { Resources } from "./resources.ts";
 import { rpcFailureOf } from "./rpc-failure.ts";
 import type { CallOutcome, ToolCalls } from "./tool-calls.ts";
@@ -14,7 +14,7 @@ import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts"
  * One request that the direct road can answer: with a line at once, or with work that ends in one. The line itself is made last:
  * what it is made from is several times smaller.
  */
-export type DirectAnswer = string | ((call: ToolCall, connection?: string) => Promise<() => string>);
+export type DirectAnswer = string | ((call: TransportCall, connection?: string) => Promise<() => string>);
 
 interface AnswersOptions {
   readonly calls: ToolCalls;
@@ -22,6 +22,8 @@ interface AnswersOptions {
   readonly greeting: Greeting;
   readonly log: Log;
 }
+
+type Era = "handshake" | "stateless";
 
 /** What makes the answers of the two eras different. */
 interface Stamps {
@@ -43,8 +45,10 @@ export class DirectAnswers {
   readonly #resources: Resources;
   readonly #greeting: Greeting;
   readonly #log: Log;
-  readonly #stamps: Readonly<Record<"handshake" | "stateless", Stamps>>;
+  readonly #stamps: Readonly<Record<Era, Stamps>>;
   readonly #lasting: Map<string, string>;
+  /** On a connection of its own: what its handshake ended in. */
+  #agreed: string | undefined;
 
   constructor({ calls, resources, greeting, log }: AnswersOptions) {
     this.#calls = calls;
@@ -67,7 +71,8 @@ export class DirectAnswers {
     if (params === undefined || "_meta" in params || typeof params.protocolVersion !== "string") return undefined;
     if (!isPlainCapabilities(params.capabilities) || !isPlainImplementation(params.clientInfo)) return undefined;
     const { capabilities, serverInfo, instructions } = this.#greeting;
-    return answerLine(id, JSON.stringify({ protocolVersion: agreedVersion(params.protocolVersion), capabilities, serverInfo, instructions }));
+    this.#agreed = agreedVersion(params.protocolVersion);
+    return answerLine(id, JSON.stringify({ protocolVersion: this.#agreed, capabilities, serverInfo, instructions }));
   }
 
   /** A request after the handshake. */
@@ -88,10 +93,10 @@ export class DirectAnswers {
     return answerLine(request.id, result);
   }
 
-  #common(request: Request, era: "handshake" | "stateless"): DirectAnswer | undefined {
+  #common(request: Request, era: Era): DirectAnswer | undefined {
     switch (request.method) {
       case "tools/call":
-        return this.#call(request, this.#stamps[era].moment);
+        return this.#call(request, era);
       case "tools/list":
         if (!isBare(request.params)) return undefined;
         return answerLine(
@@ -99,36 +104,50 @@ export class DirectAnswers {
           this.#lastingResult(`tools ${era}`, () => `{"tools":${this.#calls.listJson}${this.#stamps[era].lasting}}`),
         );
       case "resources/read":
-        return this.#read(request, this.#stamps[era].read);
+        return this.#read(request, era);
       default:
         return undefined;
     }
   }
 
-  #call({ id, params }: Request, end: string): DirectAnswer | undefined {
+  #call(request: Request, era: Era): DirectAnswer | undefined {
+    const { id, params } = request;
     if (params === undefined || !isPlainCall(params)) return undefined;
     const name = params.name as string;
     if (!this.#calls.has(name)) return this.#calls.hasElsewhere(name) ? undefined : errorLine(id, rpcErrors.invalidParams, unknownToolMessage(name));
     const requestKey = (params._meta as Params | undefined)?.[requestKeyMember];
     return async (call, connection) => {
-      const outcome = await this.#calls.run(name, params.arguments, requestKey, call, connection);
-      return () => callLine(id, outcome, end);
+      const outcome = await this.#calls.run(name, params.arguments, requestKey, call, connection, this.#calls.spans && this.#traced(request, era, call));
+      return () => callLine(id, outcome, this.#stamps[era].moment);
     };
   }
 
-  #read({ id, params }: Request, end: string): DirectAnswer | undefined {
+  #read(request: Request, era: Era): DirectAnswer | undefined {
+    const { id, params } = request;
     const uri = params?.uri;
     if (typeof uri !== "string" || !isBare(params, "uri") || this.#resources.target(uri) === undefined) return undefined;
-    return async (call) => {
+    return async (call, connection) => {
+      const span = this.#calls.spans?.open({ ...this.#traced(request, era, call), uri, session: connection });
       try {
         const found = await this.#resources.read(uri, call);
-        if (found === undefined) return () => errorLine(id, rpcErrors.invalidParams, `Resource not found: ${uri}`, { uri });
-        return () => answerLine(id, `{"contents":[${JSON.stringify({ uri, ...found })}]${end}}`);
+        if (found === undefined) {
+          span?.fail(String(rpcErrors.invalidParams));
+          return () => errorLine(id, rpcErrors.invalidParams, `Resource not found: ${uri}`, { uri });
+        }
+        return () => answerLine(id, `{"contents":[${JSON.stringify({ uri, ...found })}]${this.#stamps[era].read}}`);
       } catch (error) {
         const { code, message, data } = rpcFailureOf(error, this.#log);
+        span?.fail(String(code));
         return () => errorLine(id, code, message, data);
+      } finally {
+        span?.end();
       }
     };
+  }
+
+  #traced({ method, id, params }: Request, era: Era, { origin }: TransportCall): TracedRequest {
+    const agreed = origin === undefined ? this.#agreed : undefined;
+    return { method, id, meta: params?._meta, protocolVersion: era === "stateless" ? statelessVersion : agreed, origin };
   }
 
   #lastingResult(name: string, make: () => string): string {

@@ -2,6 +2,7 @@ import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from 
 import type { Log } from "../../kernel/log.ts";
 import type { Greeting } from "./greeting.ts";
 import { staticCacheHint } from "./greeting.ts";
+import type { CallOrigin, TracedRequest } from "./mcp-spans.ts";
 import { promptsFor } from "./prompts.ts";
 import type { Resources } from "./resources.ts";
 import { rpcFailureOf } from "./rpc-failure.ts";
@@ -15,6 +16,8 @@ export interface SdkParts {
   /** Of the handshake era. */
   readonly subscriptions: { subscribe(uri: string): Promise<unknown>; unsubscribe(uri: string): Promise<unknown> };
   readonly log: Log;
+  /** Of the one request that this server is for, where there is a server for each. */
+  readonly origin?: CallOrigin;
   /** The label of the connection, where several share the calls. */
   readonly connection?: string;
   /** Resolves when there is room for one large answer. */
@@ -25,7 +28,7 @@ export interface SdkParts {
  * The SDK's low-level server with one handler per method. The high-level one would register tools one by one
  * and answer wrong input in its own words instead of ours.
  */
-export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, room }: SdkParts): Server {
+export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, room }: SdkParts): Server {
   const { serverInfo, capabilities, instructions } = greeting;
   const prompts = promptsFor(calls.tools);
   const server = new Server(serverInfo, {
@@ -46,38 +49,39 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     if (!calls.has(params.name)) throw invalidParams(unknownToolMessage(params.name));
-    const outcome = await calls.run(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal }, connection);
+    const request = calls.spans && { method: "tools/call", id: mcpReq.id, meta: mcpReq._meta, origin };
+    const outcome = await calls.run(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal }, connection, request);
     await room();
     const { structured, texts, isError } = answerOf(outcome);
     return { content: texts.map((text) => ({ type: "text" as const, text })), structuredContent: structured, ...(isError ? { isError } : {}) };
   });
 
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: resources.templates }));
-  server.setRequestHandler("resources/list", ({ params }) => named(async () => ({ ...(await resources.list(params?.cursor)) })));
+  server.setRequestHandler("resources/list", ({ params }, { mcpReq }) => named(mcpReq, async () => ({ ...(await resources.list(params?.cursor)) })));
   server.setRequestHandler("resources/read", ({ params: { uri } }, { mcpReq }) =>
-    named(async () => {
+    named({ ...mcpReq, uri }, async () => {
       const found = await resources.read(uri, { signal: mcpReq.signal });
       if (found === undefined) throw new ResourceNotFoundError(uri);
       await room();
       return { contents: [{ uri, ...found }] };
     }),
   );
-  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) =>
-    named(async () => {
+  server.setRequestHandler("resources/subscribe", ({ params: { uri } }, { mcpReq }) =>
+    named({ ...mcpReq, uri }, async () => {
       if (resources.target(uri) === undefined) throw new ResourceNotFoundError(uri);
       await subscriptions.subscribe(uri);
       return {};
     }),
   );
-  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) =>
-    named(async () => {
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }, { mcpReq }) =>
+    named({ ...mcpReq, uri }, async () => {
       await subscriptions.unsubscribe(uri);
       return {};
     }),
   );
 
-  server.setRequestHandler("completion/complete", ({ params: { ref, argument } }) =>
-    named(async () => {
+  server.setRequestHandler("completion/complete", ({ params: { ref, argument } }, { mcpReq }) =>
+    named(mcpReq, async () => {
       const known = ref.type === "ref/prompt" ? prompts.some(({ name }) => name === ref.name) : resources.templates.some(({ uriTemplate }) => uriTemplate === ref.uri);
       if (!known) throw invalidParams(`ref: names no ${ref.type === "ref/prompt" ? "prompt" : "resource template"} of this server`);
       const { values, hasMore } = await resources.complete(argument.name, argument.value, ref.type === "ref/prompt" ? undefined : ref.uri);
@@ -94,8 +98,8 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
         arguments: known.map((argument) => ({ ...argument, required: false })),
       })),
     }));
-    server.setRequestHandler("prompts/get", ({ params: { name, arguments: args = {} } }) =>
-      named(async () => {
+    server.setRequestHandler("prompts/get", ({ params: { name, arguments: args = {} } }, { mcpReq }) =>
+      named({ ...mcpReq, prompt: prompts.some((known) => known.name === name) ? name : undefined }, async () => {
         const prompt = prompts.find((candidate) => candidate.name === name);
         if (prompt === undefined) throw invalidParams(`name: must be one of ${prompts.map((candidate) => candidate.name).join(", ")}`);
         return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text: prompt.text(args) } }] };
@@ -104,15 +108,21 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   }
   return server;
 
-  async function named<Result>(work: () => Promise<Result>): Promise<Result> {
+  async function named<Result>({ method, id, _meta: meta, uri, prompt }: Named, work: () => Promise<Result>): Promise<Result> {
+    const span = calls.spans?.open({ method, id, meta, uri, prompt, session: connection, origin });
     try {
       return await work();
     } catch (error) {
-      if (error instanceof ProtocolError) throw error;
-      const { code, message, data } = rpcFailureOf(error, log);
-      throw new ProtocolError(code, message, data);
+      const failure = error instanceof ProtocolError ? error : protocolError(rpcFailureOf(error, log));
+      span?.fail(String(failure.code));
+      throw failure;
+    } finally {
+      span?.end();
     }
   }
 }
 
+type Named = Pick<TracedRequest, "method" | "id" | "uri" | "prompt"> & { readonly _meta?: unknown };
+
+const protocolError = ({ code, message, data }: ReturnType<typeof rpcFailureOf>): ProtocolError => new ProtocolError(code, message, data);
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);

@@ -1,9 +1,12 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { Span } from "../../kernel/span.ts";
 import { describeTool } from "../../tools/describe-tool.ts";
 import type { ToolBase, ToolCall, ToolOutcome } from "../../tools/run-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
+import type { TracedRequest } from "./mcp-spans.ts";
+import { endToolSpan, McpSpans } from "./mcp-spans.ts";
 
 export const requestKeyMember = "holdfast/request-key";
 
@@ -37,6 +40,8 @@ export interface ToolCallsOptions {
 /** Calls by name for one connection, or one caller over HTTP; both roads, the direct one and the SDK's, end here. */
 export class ToolCalls {
   readonly tools: readonly Tool[];
+  /** Where calls are traced. */
+  readonly spans: McpSpans | undefined;
   readonly #byName: ReadonlyMap<string, Tool>;
   readonly #base: ToolBase;
   readonly #log: Log;
@@ -50,6 +55,7 @@ export class ToolCalls {
     this.tools = tools;
     this.#byName = namesOf(tools);
     this.#base = base;
+    this.spans = base.server.tracer && new McpSpans(base.server.tracer);
     this.#log = log;
     this.#onEase = onEase;
     this.#elsewhere = elsewhere;
@@ -89,8 +95,16 @@ export class ToolCalls {
     return answerOf(await this.run(name, args, requestKey, call));
   }
 
-  /** Like `call`, for whoever makes the answer later. `connection`: one of several that share this. */
-  async run(name: string, args: unknown, requestKey: unknown, call: ToolCall, connection?: string): Promise<CallOutcome> {
+  /** Like `call`, for whoever makes the answer later. `connection`: one of several that share this. `request`: given where calls are traced. */
+  async run(name: string, args: unknown, requestKey: unknown, call: ToolCall, connection?: string, request?: TracedRequest): Promise<CallOutcome> {
+    const span = request && this.spans?.open({ ...request, tool: name, session: connection ?? this.#base.connection });
+    if (span === undefined) return this.#run(name, args, requestKey, call, connection);
+    const ended = await this.#run(name, args, requestKey, call, connection, span);
+    endToolSpan(span, ended.outcome);
+    return ended;
+  }
+
+  async #run(name: string, args: unknown, requestKey: unknown, call: ToolCall, connection?: string, span?: Span): Promise<CallOutcome> {
     if (this.#inFlight >= callsInFlightMax)
       return failed(new HoldfastError("unavailable", `${callsInFlightMax} calls are already in flight on this connection.`, { hint: "Wait for answers before calling again." }));
     if (requestKey !== undefined && typeof requestKey !== "string")
@@ -104,6 +118,7 @@ export class ToolCalls {
     };
     const watched: ToolCall = {
       requestKey,
+      span,
       get signal() {
         return beginWait();
       },

@@ -1,4 +1,6 @@
 import type { Server } from "@modelcontextprotocol/server";
+import type { Tool } from "../../../tools/tool.ts";
+import type { Message } from "../json-rpc.ts";
 
 /**
  * What the conformance tests mount beside the product's own tools, on its real stack. No setting and nothing in the product leads here:
@@ -7,8 +9,12 @@ import type { Server } from "@modelcontextprotocol/server";
 export interface Fixtures {
   /** Told in the greeting, beside the product's own. */
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** As they stand in tools/list, after the product's own. */
-  readonly tools: readonly { readonly name: string }[];
-  /** Called with every server of the SDK when its own handlers stand. */
+  /** Called like the product's own. */
+  readonly tools: readonly Tool[];
+  /** As they stand in tools/list, after the others; called through what `extend` mounts. */
+  readonly elsewhere: readonly { readonly name: string }[];
+  /** Called with every server of the SDK when the product's handlers stand. */
   extend(server: Server): void;
+  /** A client of the earlier era answers what it was asked. The product asks nothing over HTTP. */
+  answered(reply: Message): void;
 }

@@ -8,6 +8,7 @@ import type { Message, Request, RequestId } from "../json-rpc.ts";
 import { errorLine, isRequest, isRequestId, rpcErrors } from "../json-rpc.ts";
 import { readMessage } from "../read-message.ts";
 import { eventOf, httpFailure, sendAccepted, sendAnswer, sendFailure, sendJson, startEvents } from "./answer-http.ts";
+import type { Fixtures } from "./fixtures.ts";
 import { HttpCall } from "./http-call.ts";
 import type { Posted } from "./posted.ts";
 import type { ResourceHubs } from "./resource-hubs.ts";
@@ -20,6 +21,7 @@ interface HandshakeEraOptions {
   readonly sessions: Sessions;
   readonly hubs: ResourceHubs;
   readonly directRoad: boolean;
+  readonly fixtures: Fixtures | undefined;
   sdk(): Promise<SdkRoad>;
 }
 
@@ -166,7 +168,7 @@ export class HandshakeEra {
       startEvents(response);
       response.write(eventOf(line));
     };
-    const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label }, call.signal, onNote);
+    const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label, request: response.req }, call.signal, onNote);
     done?.();
     return answer;
   }
@@ -180,9 +182,10 @@ export class HandshakeEra {
     };
   }
 
-  /** A notification, or an answer to something that was never asked. */
+  /** A notification, or an answer to a question that the product never asks. */
   #notice(message: Message, session: Session | undefined): void {
-    if (session === undefined || !("method" in message) || message.method !== "notifications/cancelled") return;
+    if (!("method" in message)) return this.#options.fixtures?.answered(message);
+    if (session === undefined || message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId;
     if (isRequestId(id)) this.#cancellable.get(callName(session, id))?.cancel();
   }

@@ -1,5 +1,6 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { DirectCall } from "../direct-call.ts";
+import type { CallOrigin } from "../mcp-spans.ts";
 
 /**
  * One call over HTTP. When its caller goes away it is cancelled; that is looked at only for calls that wait, which are few
@@ -14,6 +15,11 @@ export class HttpCall extends DirectCall {
     this.#response = response;
   }
 
+  /** Asked for only where calls are traced. */
+  get origin(): CallOrigin {
+    return originOf(this.#response.req);
+  }
+
   override get signal(): AbortSignal {
     if (!this.#watched) {
       this.#watched = true;
@@ -23,3 +29,10 @@ export class HttpCall extends DirectCall {
     return super.signal;
   }
 }
+
+/** What a span tells of the request that carried the message. */
+export const originOf = ({ headers, httpVersion, socket }: IncomingMessage): CallOrigin => ({
+  protocolVersion: headers["mcp-protocol-version"] as string | undefined,
+  context: { traceparent: headers.traceparent, tracestate: headers.tracestate },
+  attributes: { "network.protocol.name": "http", "network.protocol.version": httpVersion, "client.address": socket.remoteAddress, "client.port": socket.remotePort },
+});

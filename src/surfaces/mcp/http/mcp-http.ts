@@ -71,7 +71,7 @@ class Endpoint implements McpHttp {
     this.#tenants = new Tenants(log, fixtures);
     this.#hubs = new ResourceHubs(log);
     this.#sessions = new Sessions({ store, clock, log });
-    this.#handshakeEra = new HandshakeEra({ log, sessions: this.#sessions, hubs: this.#hubs, directRoad, sdk: () => this.#sdk() });
+    this.#handshakeEra = new HandshakeEra({ log, sessions: this.#sessions, hubs: this.#hubs, directRoad, fixtures, sdk: () => this.#sdk() });
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void> {

@@ -16,6 +16,7 @@ import { sendJson } from "./answer-http.ts";
 import { DueUpdates } from "./due-updates.ts";
 import { exchange } from "./exchange-transport.ts";
 import type { Fixtures } from "./fixtures.ts";
+import { originOf } from "./http-call.ts";
 import type { Posted } from "./posted.ts";
 import type { ResourceHubs } from "./resource-hubs.ts";
 import type { Tenant } from "./tenant.ts";
@@ -35,6 +36,8 @@ interface Handshaken {
   readonly tenant: Tenant;
   readonly subscriptions: SdkParts["subscriptions"];
   readonly connection?: string;
+  /** What carried the message. */
+  readonly request?: IncomingMessage;
 }
 
 /** This era has another way; the SDK knows no such method in it. */
@@ -66,14 +69,14 @@ export class SdkRoad {
   }
 
   /** A request of the earlier era; undefined when it was cancelled. */
-  handshake(request: Request, { tenant, subscriptions, connection }: Handshaken, signal: AbortSignal, onNote: (line: string) => void): Promise<string | undefined> {
-    return exchange(this.#server({ tenant, subscriptions, connection }), request, signal, onNote);
+  handshake(request: Request, asker: Handshaken, signal: AbortSignal, onNote: (line: string) => void): Promise<string | undefined> {
+    return exchange(this.#server(asker), request, signal, onNote);
   }
 
   /** A message of the stateless era, and whatever claims to be one: answered by the SDK from headers to bytes. */
   async stateless({ request, response, access, tenant, accepted }: Posted, message: Message): Promise<void> {
     if (isRequest(message) && message.method === "subscriptions/listen") return this.#listen({ request, response, access, tenant }, message);
-    await this.#serve(this.#handler(tenant, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
+    await this.#serve(this.#handler(tenant, request, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
   }
 
   /** Every listening client is told that its subscription is over. */
@@ -101,7 +104,7 @@ export class SdkRoad {
       },
     };
     access.openStream?.();
-    const handler = this.#handler(tenant, { bus });
+    const handler = this.#handler(tenant, request, { bus });
     this.#listening.add(handler);
     try {
       if (uris.length > subscribedUrisMax) throw new HoldfastError("limit_exceeded", `One stream may listen to ${subscribedUrisMax} resources.`);
@@ -116,9 +119,9 @@ export class SdkRoad {
     }
   }
 
-  #handler(tenant: Tenant, options: { readonly bus?: EventBus; readonly responseMode?: "auto" | "sse" }): Handler {
+  #handler(tenant: Tenant, request: IncomingMessage, options: { readonly bus?: EventBus; readonly responseMode?: "auto" | "sse" }): Handler {
     const { log } = this.#options;
-    return createMcpHandler(() => this.#server({ tenant, subscriptions: none }), {
+    return createMcpHandler(() => this.#server({ tenant, subscriptions: none, request }), {
       ...options,
       legacy: "reject",
       onerror: (error) => log("info", "message_refused", { problem: error.message.slice(0, 300) }),
@@ -132,9 +135,10 @@ export class SdkRoad {
     await toNodeHandler(handler)(request as never, response as never, message);
   }
 
-  #server({ tenant: { greeting, calls, resources }, subscriptions, connection }: Handshaken): Server {
+  #server({ tenant: { greeting, calls, resources }, subscriptions, connection, request }: Handshaken): Server {
     const { log, fixtures } = this.#options;
-    const server = createSdkServer({ greeting, calls, resources, subscriptions, log, connection, room: async () => {} });
+    const origin = calls.spans && request && originOf(request);
+    const server = createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, room: async () => {} });
     fixtures?.extend(server);
     return server;
   }

@@ -52,8 +52,9 @@ export class Tenants {
 
   #make(access: McpAccess): Tenant {
     const log = this.#log;
-    const { base, tools } = access;
-    const calls = new ToolCalls({ tools, base, log, elsewhere: this.#fixtures?.tools });
+    const { base } = access;
+    const tools = this.#fixtures === undefined ? access.tools : [...access.tools, ...this.#fixtures.tools];
+    const calls = new ToolCalls({ tools, base, log, elsewhere: this.#fixtures?.elsewhere });
     if (this.#stopped) calls.stopWaiting();
     const resources = new Resources(base, calls);
     const greeting = this.#greetingFor(access);

@@ -1,0 +1,147 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
+import type { Me } from "../src/surfaces/dashboard/api.ts";
+import { useCell } from "./cell.ts";
+import { signedOut } from "./data/credential.ts";
+import { follow } from "./data/live.ts";
+import { session, startSession } from "./data/session.ts";
+import { Notices } from "./parts/notice.tsx";
+import { Empty, Failed, Loading } from "./parts/state-panels.tsx";
+import type { Route } from "./router.ts";
+import { hrefOf, navigate, route } from "./router.ts";
+import { Shell } from "./shell.tsx";
+import { CurrentView } from "./view-context.ts";
+import { ActivityView } from "./views/activity.tsx";
+import { HealthView } from "./views/health.tsx";
+import { JournalEntryView, JournalView } from "./views/journal.tsx";
+import { KeyDetailView } from "./views/key-detail.tsx";
+import { KeysView } from "./views/keys.tsx";
+import { KnowledgeView } from "./views/knowledge.tsx";
+import { LeasesView } from "./views/leases.tsx";
+import { NoteDetailView } from "./views/note-detail.tsx";
+import { OverviewView } from "./views/overview.tsx";
+import { ResearchDetailView, ResearchView } from "./views/research.tsx";
+import { RunDetailView } from "./views/run-detail.tsx";
+import { RunsView } from "./views/runs.tsx";
+import { SearchView } from "./views/search.tsx";
+import { SignInView } from "./views/sign-in.tsx";
+import { TokensView } from "./views/tokens.tsx";
+import { TryItView } from "./views/try-it.tsx";
+
+export function App() {
+  const out = useCell(signedOut);
+  const { me, error } = useCell(session);
+  if (out !== undefined) return <SignInView />;
+  if (error !== undefined)
+    return (
+      <main class="alone">
+        <Failed error={error} onRetry={() => void startSession()} />
+      </main>
+    );
+  if (me === undefined)
+    return (
+      <main class="alone">
+        <Loading what="the dashboard" />
+      </main>
+    );
+  return <SignedIn me={me} />;
+}
+
+function SignedIn({ me }: { readonly me: Me }) {
+  const here = useCell(route);
+  // Tokens belong to no namespace: the last one that was looked at stays.
+  const last = useRef(me.defaultNamespace);
+  const namespace = here.namespace ?? last.current;
+  last.current = namespace;
+  useEffect(() => follow(namespace), [namespace]);
+  useEffect(() => {
+    if (here.view === "home") navigate(hrefOf(me.defaultNamespace, "overview"), { replace: true });
+  }, [here.view]);
+  useViewOpened(here, namespace);
+  return (
+    <CurrentView.Provider value={{ me, namespace }}>
+      <Shell here={here}>
+        <Guarded key={`${namespace} ${here.view} ${here.id}`}>{viewOf(here, me)}</Guarded>
+      </Shell>
+      <Notices />
+    </CurrentView.Provider>
+  );
+}
+
+function viewOf({ view, id }: Route, me: Me): ComponentChildren {
+  switch (view) {
+    case "home":
+    case "overview":
+      return <OverviewView />;
+    case "runs":
+      return id === undefined ? <RunsView /> : <RunDetailView runId={id} />;
+    case "leases":
+      return <LeasesView />;
+    case "keys":
+      return id === undefined ? <KeysView /> : <KeyDetailView name={id} />;
+    case "journal":
+      return id === undefined ? <JournalView /> : <JournalEntryView id={id} />;
+    case "knowledge":
+      return id === undefined ? <KnowledgeView /> : <NoteDetailView name={id} />;
+    case "research":
+      return id === undefined ? <ResearchView /> : <ResearchDetailView id={id} />;
+    case "activity":
+      return <ActivityView />;
+    case "search":
+      return <SearchView />;
+    case "try":
+      return <TryItView name={id} />;
+    case "tokens":
+      return <TokensView me={me} />;
+    case "health":
+      return <HealthView />;
+    default:
+      return (
+        <>
+          <h1 tabIndex={-1}>Nothing here</h1>
+          <Empty title="This address leads nowhere">
+            <a href="/">Go to the overview</a>
+          </Empty>
+        </>
+      );
+  }
+}
+
+/** Names the window after the view, and puts the keyboard at its beginning when it is opened from another. */
+function useViewOpened({ view, id }: Route, namespace: string): void {
+  const first = useRef(true);
+  useEffect(() => {
+    const title = view === "try" ? "Try it" : view.charAt(0).toUpperCase() + view.slice(1);
+    document.title = `${id === undefined ? title : id.slice(0, 80)} · ${namespace} · Holdfast`;
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    const focused = document.activeElement;
+    // The search boxes are left alone: somebody may be typing.
+    if (!(focused instanceof HTMLInputElement)) document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+  }, [view, id, namespace]);
+}
+
+/** A defect in one view must not take the navigation along. */
+function Guarded({ children }: { readonly children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary();
+  const [tries, setTries] = useState(0);
+  if (error === undefined) return <>{children}</>;
+  return (
+    <div class="state-panel failed" role="alert">
+      <p class="state-title">This view broke.</p>
+      <p class="mono">{error instanceof Error ? error.message : "It does not say why."}</p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          setTries(tries + 1);
+          reset();
+        }}
+      >
+        Draw it again
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
+import type { ApiFailure } from "./api-client.ts";
+import { asFailure, callApi, queryText } from "./api-client.ts";
+import { listen, streamStands } from "./live.ts";
+
+interface Filter {
+  readonly kind: string;
+  readonly who: string;
+  readonly subject: string;
+}
+
+interface State {
+  readonly rows: readonly ActivityItem[];
+  /** Came while somebody was reading further down. */
+  readonly held: readonly ActivityItem[];
+  readonly next?: number;
+  readonly loaded: boolean;
+  readonly loadingMore: boolean;
+  readonly error?: ApiFailure;
+}
+
+const pageSize = 100;
+/** A busy store fills any memory: the oldest rows are let go and read again when they are scrolled to. */
+const rowsMax = 4_000;
+const atTopPixels = 240;
+const empty: State = { rows: [], held: [], loaded: false, loadingMore: false };
+
+export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
+
+/** History never changes: what happens is put on top as it is told, nothing is read twice. */
+export function useActivity(api: string, { kind, who, subject }: Filter) {
+  const [state, setState] = useState<State>(empty);
+  const latest = useRef(state);
+  latest.current = state;
+  const actions = useRef({ loadMore() {}, reload() {}, showHeld() {} });
+
+  useEffect(() => {
+    const stopping = new AbortController();
+    const fits = (item: ActivityItem): boolean =>
+      item.heartbeat !== true && (kind === "" || item.kind === kind) && (who === "" || item.agent === who || item.writer === who) && item.subject.startsWith(subject);
+    const fetchPage = (before?: number): Promise<ActivityPage> =>
+      callApi<ActivityPage>(`${api}/activity${queryText({ kind, who, subject, before, limit: pageSize })}`, { signal: stopping.signal });
+    const failed = (error: unknown): void => {
+      if (!stopping.signal.aborted) setState((before) => ({ ...before, loadingMore: false, error: asFailure(error) }));
+    };
+    const reload = async (): Promise<void> => {
+      try {
+        const { items, next } = await fetchPage();
+        setState(({ rows }) => ({
+          rows: joined(
+            rows.filter(({ revision }) => revision > (items[0]?.revision ?? 0)),
+            items,
+          ),
+          held: [],
+          next,
+          loaded: true,
+          loadingMore: false,
+        }));
+      } catch (error) {
+        failed(error);
+      }
+    };
+    const loadMore = async (): Promise<void> => {
+      const { next, loadingMore } = latest.current;
+      if (next === undefined || loadingMore) return;
+      latest.current = { ...latest.current, loadingMore: true };
+      setState((before) => ({ ...before, loadingMore: true }));
+      try {
+        const page = await fetchPage(next);
+        setState((before) => ({ ...before, rows: joined(before.rows, page.items), next: page.next, loadingMore: false, error: undefined }));
+      } catch (error) {
+        failed(error);
+      }
+    };
+    const deaf = listen(({ changes, everything }) => {
+      if (everything) return void (latest.current.loaded && reload());
+      const news = changes.filter(fits).reverse();
+      if (news.length === 0) return;
+      setState((before) => {
+        if (scrollY > atTopPixels || before.held.length > 0) return { ...before, held: joined(news, before.held).slice(0, rowsMax) };
+        return onTop(before, news);
+      });
+    });
+    actions.current = { loadMore, reload, showHeld: () => setState((before) => onTop({ ...before, held: [] }, before.held)) };
+    setState(empty);
+    void streamStands(400).then(reload);
+    return () => {
+      deaf();
+      stopping.abort();
+    };
+  }, [api, kind, who, subject]);
+
+  const { loadMore, reload, showHeld } = useRef({
+    loadMore: () => actions.current.loadMore(),
+    reload: () => actions.current.reload(),
+    showHeld: () => actions.current.showHeld(),
+  }).current;
+  return { ...state, more: state.next !== undefined, loadMore, reload, showHeld };
+}
+
+function onTop(state: State, news: readonly ActivityItem[]): State {
+  const rows = joined(news, state.rows);
+  return rows.length <= rowsMax ? { ...state, rows } : { ...state, rows: rows.slice(0, rowsMax), next: rows[rowsMax - 1]?.revision };
+}
+
+function joined(first: readonly ActivityItem[], second: readonly ActivityItem[]): readonly ActivityItem[] {
+  const seen = new Set(first.map(activityKey));
+  return [...first, ...second.filter((item) => !seen.has(activityKey(item)))];
+}

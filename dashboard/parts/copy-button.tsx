@@ -1,0 +1,22 @@
+import { useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+/** Copies, and says so. Where the page may not reach the clipboard, the text is there to be selected. */
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  const [done, setDone] = useState<"copied" | "refused">();
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setDone("copied");
+    } catch {
+      setDone("refused");
+    }
+    setTimeout(() => setDone(undefined), 3_000);
+  };
+  return (
+    <button type="button" class="button small" onClick={copy} aria-label={`Copy ${what}`}>
+      <Icon name={done === "copied" ? "check" : "copy"} />{" "}
+      <span aria-live="polite">{done === "copied" ? "Copied" : done === "refused" ? "Select it and copy by hand" : "Copy"}</span>
+    </button>
+  );
+}

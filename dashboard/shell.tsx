@@ -1,0 +1,242 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useCell } from "./cell.ts";
+import { readToken } from "./data/credential.ts";
+import { connection, tryNow } from "./data/live.ts";
+import { signOut } from "./data/session.ts";
+import { setTheme, theme, themes } from "./data/theme.ts";
+import { RoleBadge } from "./parts/badge.tsx";
+import type { IconName } from "./parts/icon.tsx";
+import { Icon } from "./parts/icon.tsx";
+import { Mark } from "./parts/mark.tsx";
+import { Name } from "./parts/stored-text.tsx";
+import { useTicking } from "./parts/time.tsx";
+import type { NamespaceView, Route } from "./router.ts";
+import { hrefOf, navigate } from "./router.ts";
+import { useView } from "./view-context.ts";
+
+const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "tokens", string, IconName])[]])[] = [
+  [
+    "Now",
+    [
+      ["overview", "Overview", "overview"],
+      ["runs", "Runs", "runs"],
+      ["leases", "Leases", "leases"],
+    ],
+  ],
+  [
+    "Memory",
+    [
+      ["keys", "Keys", "keys"],
+      ["journal", "Journal", "journal"],
+      ["knowledge", "Knowledge", "knowledge"],
+      ["activity", "Activity", "activity"],
+    ],
+  ],
+  [
+    "Tools",
+    [
+      ["search", "Search", "search"],
+      ["try", "Try it", "try"],
+    ],
+  ],
+  [
+    "Server",
+    [
+      ["tokens", "Tokens", "tokens"],
+      ["health", "Health", "health"],
+    ],
+  ],
+];
+
+/** What stands around every view. */
+export function Shell({ here, children }: { readonly here: Route; readonly children: ComponentChildren }) {
+  const [menu, setMenu] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => setMenu(false), [here]);
+  useEffect(() => {
+    if (!menu) return;
+    const close = (event: KeyboardEvent) => event.key === "Escape" && setMenu(false);
+    addEventListener("keydown", close);
+    return () => removeEventListener("keydown", close);
+  }, [menu]);
+  return (
+    <div class={menu ? "shell menu-open" : "shell"}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <header class="bar">
+        <button type="button" class="button quiet icon-only menu-button" aria-label="Menu" aria-expanded={menu} aria-controls="menu" onClick={() => setMenu(!menu)}>
+          <Icon name={menu ? "close" : "menu"} />
+        </button>
+        <SearchBox here={here} />
+        <ConnectionState />
+      </header>
+      <aside class="side" id="menu" aria-label="Menu">
+        <Brand />
+        <NamespaceSwitch here={here} />
+        <Navigation here={here} />
+        <Person />
+      </aside>
+      {menu && <div class="shade" onClick={() => setMenu(false)} aria-hidden="true" />}
+      <main id="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Brand() {
+  const { namespace } = useView();
+  return (
+    <a class="brand" href={hrefOf(namespace, "overview")}>
+      <Mark />
+      <span>Holdfast</span>
+    </a>
+  );
+}
+
+function NamespaceSwitch({ here }: { readonly here: Route }) {
+  const { me, namespace } = useView();
+  const names = me.namespaces.includes(namespace) ? me.namespaces : [namespace, ...me.namespaces];
+  const change = (name: string): void => {
+    const view = here.view === "tokens" || here.view === "home" || here.view === "unknown" ? "overview" : here.view;
+    navigate(hrefOf(name, view));
+  };
+  return (
+    <label class="namespace">
+      <span>Namespace</span>
+      <select value={namespace} onChange={(event) => change(event.currentTarget.value)}>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Navigation({ here }: { readonly here: Route }) {
+  const { me, namespace } = useView();
+  const current = here.view === "research" ? "knowledge" : here.view === "home" ? "overview" : here.view;
+  return (
+    <nav aria-label="Views">
+      {groups.map(([title, items]) => (
+        <div key={title} class="nav-group">
+          <p class="nav-title">{title}</p>
+          <ul>
+            {items
+              .filter(([view]) => view !== "tokens" || me.role === "admin")
+              .map(([view, text, icon]) => (
+                <li key={view}>
+                  <a href={view === "tokens" ? "/tokens" : hrefOf(namespace, view)} aria-current={view === current ? "page" : undefined}>
+                    <Icon name={icon} /> {text}
+                  </a>
+                </li>
+              ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+const themeWords = { auto: "as the system", light: "light", dark: "dark" } as const;
+
+function Person() {
+  const { me } = useView();
+  const now = useCell(theme);
+  const next = themes[(themes.indexOf(now) + 1) % themes.length] ?? "auto";
+  return (
+    <div class="person">
+      <div class="person-who">
+        <Icon name="person" />
+        <Name text={me.principal} mono={false} />
+        <RoleBadge role={me.role} />
+      </div>
+      {(me.readOnly || me.role === "read") && <p class="muted small">{me.readOnly ? "This server takes no changes." : "You can look, not change."}</p>}
+      <div class="person-actions">
+        <button type="button" class="button quiet small" onClick={() => setTheme(next)} aria-label={`Theme: ${themeWords[now]}. Change to ${themeWords[next]}`}>
+          <Icon name={now} /> {now === "auto" ? "Auto" : now === "light" ? "Light" : "Dark"}
+        </button>
+        {readToken() !== undefined && (
+          <button type="button" class="button quiet small" onClick={signOut}>
+            <Icon name="out" /> Sign out
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function SearchBox({ here }: { readonly here: Route }) {
+  const { namespace } = useView();
+  const [text, setText] = useState("");
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      const target = event.target;
+      const typing = target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) || target.closest("dialog") !== null);
+      if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      box.current?.focus();
+      box.current?.select();
+    };
+    addEventListener("keydown", focus);
+    return () => removeEventListener("keydown", focus);
+  }, []);
+  // The search view has its own, larger box.
+  useEffect(() => setText(""), [here.view]);
+  return (
+    <search class="search-box">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.trim() !== "") navigate(hrefOf(namespace, "search", undefined, { q: text }));
+        }}
+      >
+        <Icon name="search" />
+        <input
+          ref={box}
+          type="search"
+          aria-label="Search everything"
+          placeholder="Search everything"
+          aria-keyshortcuts="/"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Escape" && box.current?.blur()}
+        />
+        <kbd aria-hidden="true">/</kbd>
+      </form>
+    </search>
+  );
+}
+
+function ConnectionState() {
+  const now = useCell(connection);
+  const left = useTicking(() => (now.state === "waiting" ? `${Math.max(1, Math.ceil((now.untilMs - Date.now()) / 1_000))} s` : ""));
+  const words = now.state === "live" ? "Live" : now.state === "connecting" ? "Connecting" : now.state === "waiting" ? `Offline, again in ${left}` : "Stopped";
+  return (
+    <div class={`connection ${now.state}`}>
+      <span role="status" title={now.state === "waiting" || now.state === "stopped" ? now.why : "Changes appear as they happen"}>
+        <span class="pulse" aria-hidden="true" />
+        {/* The seconds are for the eye: read aloud every second they would drown everything. */}
+        <span class="unsighted">{now.state === "waiting" ? "Offline" : words}</span>
+        <span aria-hidden="true">{words}</span>
+      </span>
+      {now.state === "waiting" && (
+        <button type="button" class="button small" onClick={tryNow}>
+          Try now
+        </button>
+      )}
+    </div>
+  );
+}

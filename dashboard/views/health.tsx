@@ -1,0 +1,83 @@
+import type { HealthView as Health, Overview } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
+import { connection } from "../data/live.ts";
+import { useQuery } from "../data/use-query.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { formatNumber } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Facts, PageHead, Panel } from "../parts/panel.tsx";
+import { Answer } from "../parts/state-panels.tsx";
+import { Name } from "../parts/stored-text.tsx";
+import { useView } from "../view-context.ts";
+
+export function HealthView() {
+  const { me, api, namespace } = useView();
+  const query = useQuery<Overview>(`${api}/overview`, () => false);
+  const { state } = useCell(connection);
+  const endpoint = `${location.origin}/ns/${encodeURIComponent(namespace)}/mcp`;
+  return (
+    <>
+      <PageHead title="Health" lead="The store behind this server, and how it keeps what it is given." />
+      <Answer query={query} what="the health of the store">
+        {({ health }) => <Store health={health} />}
+      </Answer>
+      <div class="grid">
+        <Panel title="Connect an agent" class="half">
+          <p>The MCP endpoint of this namespace. Clients send a token as Authorization: Bearer, unless they run on the server's own machine.</p>
+          <div class="secret">
+            <code>{endpoint}</code>
+            <CopyButton text={endpoint} what="the endpoint" />
+          </div>
+        </Panel>
+        <Panel title="You" class="half">
+          <Facts
+            facts={[
+              ["Name", <Name key="name" text={me.principal} mono={false} />],
+              ["Role", me.role],
+              ["Signed in", me.kind === "operator" ? "as the operator of this machine" : me.kind === "token" ? "with a token" : "by your organisation"],
+              ["Server", `Holdfast ${me.version}`],
+              ["Changes", me.readOnly ? "none: the server is read-only" : me.role === "read" ? "none: your role only reads" : "allowed, recorded under your name"],
+              ["Live updates", state === "live" ? "connected" : state],
+            ]}
+          />
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+function Store({ health }: { readonly health: Health }) {
+  return (
+    <Panel title="Store">
+      <p class={health.status === "ok" ? "calm" : "banner bad"}>
+        <Icon name={health.status === "ok" ? "check" : "warning"} /> {health.status === "ok" ? "The store answers." : "The store reports an error."}
+      </p>
+      {health.warnings.map(({ about, says }) => (
+        <p key={`${about} ${says}`} class="banner warn">
+          <span>
+            <strong>{about}</strong>: {says}
+          </span>
+        </p>
+      ))}
+      <Facts
+        facts={[
+          ["Engine", health.engine],
+          ["Durability", health.durability],
+          ...Object.entries(health.facts).map(([name, value]) => [words(name), <Fact key={name} value={value} />] as const),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** lastBackupAt, last_backup_at → Last backup at */
+const words = (name: string): string => {
+  const text = name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+};
+
+function Fact({ value }: { readonly value: unknown }) {
+  if (typeof value === "number") return <>{formatNumber(value)}</>;
+  if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
+  return <Name text={typeof value === "string" ? value : JSON.stringify(value)} mono={typeof value !== "string"} />;
+}

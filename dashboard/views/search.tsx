@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { SearchView as SearchAnswer } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
+import { queryText } from "../data/api-client.ts";
+import { useQuery } from "../data/use-query.ts";
+import { plural } from "../parts/format.ts";
+import type { IconName } from "../parts/icon.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { PageHead } from "../parts/panel.tsx";
+import { Answer, Empty } from "../parts/state-panels.tsx";
+import { visible } from "../parts/stored-text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { hrefOf, refine, route } from "../router.ts";
+import { runOfLease } from "../subject-href.ts";
+import { useView } from "../view-context.ts";
+
+type Hit = SearchAnswer["hits"][number];
+
+const kinds: readonly (readonly [Hit["kind"], string, IconName])[] = [
+  ["run", "Runs", "runs"],
+  ["lease", "Leases", "leases"],
+  ["key", "Keys", "keys"],
+  ["journal", "Journal", "journal"],
+  ["note", "Notes", "knowledge"],
+  ["research", "Research", "knowledge"],
+];
+
+export function SearchView() {
+  const { api } = useView();
+  const { query } = useCell(route);
+  const asked = query.get("q") ?? "";
+  const [typed, setTyped] = useState(asked);
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    setTyped(asked);
+  }, [asked]);
+  useEffect(() => {
+    if (typed === asked) return;
+    const timer = setTimeout(() => refine({ q: typed }), 250);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  useEffect(() => box.current?.focus(), []);
+  // An answer to a question is not kept up to date while it is read: lines that move under the eye help nobody.
+  const answer = useQuery<SearchAnswer>(asked.trim() === "" ? undefined : `${api}/search${queryText({ q: asked })}`, () => false);
+  return (
+    <>
+      <PageHead title="Search" lead="Keys, runs, leases, the journal, notes and research, all at once." />
+      <search>
+        <form
+          class="filters"
+          onSubmit={(event) => {
+            event.preventDefault();
+            refine({ q: typed });
+          }}
+        >
+          <label class="wide">
+            Search for
+            <input ref={box} type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+          </label>
+        </form>
+      </search>
+      {asked.trim() === "" ? (
+        <Empty title="What are you looking for?">Words of a note or a journal entry, the beginning of a key, the name of a run.</Empty>
+      ) : (
+        <Answer query={answer} what="what was found">
+          {({ hits }) =>
+            hits.length === 0 ? (
+              <Empty title="Nothing was found">Other words may find it: names are matched from their beginning, texts by their words.</Empty>
+            ) : (
+              <Hits hits={hits} />
+            )
+          }
+        </Answer>
+      )}
+    </>
+  );
+}
+
+function Hits({ hits }: { readonly hits: readonly Hit[] }) {
+  const { namespace } = useView();
+  return (
+    <>
+      <p class="muted count" role="status">
+        {plural(hits.length, "hit")}
+      </p>
+      {kinds.map(([kind, title, icon]) => {
+        const found = hits.filter((hit) => hit.kind === kind);
+        if (found.length === 0) return null;
+        return (
+          <section key={kind} class="hits">
+            <h2>
+              <Icon name={icon} /> {title}
+            </h2>
+            <ul class="list">
+              {found.map((hit) => (
+                <li key={hit.id}>
+                  <div class="grow">
+                    <a class={kind === "key" || kind === "lease" ? "mono" : undefined} href={hitHref(namespace, hit)}>
+                      <bdi>{visible(hit.title.slice(0, 300))}</bdi>
+                    </a>
+                    {hit.excerpt !== "" && (
+                      <p class="excerpt">
+                        <bdi>{visible(hit.excerpt.slice(0, 400))}</bdi>
+                      </p>
+                    )}
+                  </div>
+                  <Ago at={hit.atMs} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+    </>
+  );
+}
+
+function hitHref(namespace: string, { kind, id }: Hit): string {
+  if (kind === "key") return hrefOf(namespace, "keys", id);
+  if (kind === "run") return hrefOf(namespace, "runs", id);
+  if (kind === "note") return hrefOf(namespace, "knowledge", id);
+  if (kind === "journal" || kind === "research") return hrefOf(namespace, kind, id);
+  const run = runOfLease(id);
+  return run === undefined ? hrefOf(namespace, "leases", undefined, { resource: id }) : hrefOf(namespace, "runs", run);
+}

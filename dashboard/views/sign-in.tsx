@@ -1,0 +1,39 @@
+import { useState } from "preact/hooks";
+import { useCell } from "../cell.ts";
+import { signedOut } from "../data/credential.ts";
+import { signIn } from "../data/session.ts";
+import { Field } from "../parts/field.tsx";
+import { Mark } from "../parts/mark.tsx";
+
+export function SignInView() {
+  const out = useCell(signedOut);
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setProblem(undefined);
+    setProblem(token.trim() === "" ? "Paste a token first." : await signIn(token.trim()));
+    setBusy(false);
+  };
+  return (
+    <main class="sign-in">
+      <form class="sign-in-card" onSubmit={submit} noValidate>
+        <Mark />
+        <h1>Holdfast</h1>
+        <p class="lead">{out?.refused === true ? "Your token is no longer good: it expired or was revoked." : "This server wants a token before it shows anything."}</p>
+        <Field label="Token" hint="It stays in this tab and is forgotten when you close it." error={problem}>
+          {(ids) => <input {...ids} type="password" autocomplete="off" spellcheck={false} value={token} onInput={(event) => setToken(event.currentTarget.value)} />}
+        </Field>
+        <button type="submit" class="button primary" aria-disabled={busy}>
+          {busy ? "Signing in…" : "Sign in"}
+        </button>
+        <p class="muted">
+          An administrator makes one with <code>holdfast token create --name you --role read</code>, or here under Tokens.
+        </p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,78 @@
+/** What a tool takes, as a form can show it. */
+export interface Parameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly kind: "text" | "number" | "boolean" | "choice" | "texts" | "json";
+  readonly choices?: readonly string[];
+  readonly hint: string;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+export function parametersOf(input: Schema): readonly Parameter[] {
+  const properties = (input.properties ?? {}) as Readonly<Record<string, Schema>>;
+  const required = Array.isArray(input.required) ? input.required : [];
+  return Object.entries(properties)
+    .map(([name, schema]) => ({ name, required: required.includes(name), ...kindOf(schema), hint: hintOf(schema) }))
+    .sort((a, b) => Number(b.required) - Number(a.required));
+}
+
+function kindOf({ type, enum: choices, items }: Schema): Pick<Parameter, "kind" | "choices"> {
+  if (Array.isArray(choices)) return { kind: "choice", choices: choices.map(String) };
+  if (type === "string") return { kind: "text" };
+  if (type === "number" || type === "integer") return { kind: "number" };
+  if (type === "boolean") return { kind: "boolean" };
+  return type === "array" && (items as Schema | undefined)?.type === "string" ? { kind: "texts" } : { kind: "json" };
+}
+
+function hintOf({ type, items, additionalProperties, maximum, description }: Schema): string {
+  if (typeof description === "string") return description;
+  if (type === "integer") return `A whole number${typeof maximum === "number" ? `, at most ${maximum}` : ""}.`;
+  if (type === "number") return `A number${typeof maximum === "number" ? `, at most ${maximum}` : ""}.`;
+  if (type === "array" && (items as Schema | undefined)?.type === "string") return "One per line.";
+  if (type === "array") return "A JSON list.";
+  if (type === "object" && (additionalProperties as Schema | undefined)?.type === "string") return 'A JSON object of texts, for example {"team": "search"}.';
+  if (type === "object") return "A JSON object.";
+  return type === undefined ? "Any JSON; a text needs quotation marks." : "";
+}
+
+export type Entered = Readonly<Record<string, string>>;
+
+/** The arguments that a filled form stands for, or what is wrong in which field. An empty field is left out. */
+export function argumentsOf(parameters: readonly Parameter[], entered: Entered): { readonly args: Record<string, unknown>; readonly problems: Readonly<Record<string, string>> } {
+  const args: Record<string, unknown> = {};
+  const problems: Record<string, string> = {};
+  for (const { name, kind, required } of parameters) {
+    const text = entered[name] ?? "";
+    if (text === "") {
+      if (required) problems[name] = "Required.";
+      continue;
+    }
+    if (kind === "text" || kind === "choice") args[name] = text;
+    else if (kind === "boolean") args[name] = text === "true";
+    else if (kind === "texts") args[name] = text.split("\n").filter((line) => line !== "");
+    else if (kind === "number") {
+      if (Number.isFinite(Number(text)) && text.trim() !== "") args[name] = Number(text);
+      else problems[name] = "This is not a number.";
+    } else {
+      try {
+        args[name] = JSON.parse(text);
+      } catch {
+        problems[name] = "This is not JSON. A text needs quotation marks around it.";
+      }
+    }
+  }
+  return { args, problems };
+}
+
+/** The form that stands for these arguments. */
+export function enteredOf(parameters: readonly Parameter[], args: Readonly<Record<string, unknown>>): Entered {
+  const entered: Record<string, string> = {};
+  for (const { name, kind } of parameters) {
+    const value = args[name];
+    if (value === undefined) continue;
+    if (kind === "texts" && Array.isArray(value)) entered[name] = value.join("\n");
+    else entered[name] = typeof value === "string" && kind !== "json" ? value : JSON.stringify(value, null, 2);
+  }
+  return entered;
+}

@@ -1,0 +1,159 @@
+// Pictures of every view in both themes and at phone width, over a real server with a demo store, into build/screenshots/.
+// `node scripts/screenshots.mjs [PART OF A NAME …]` takes only those whose name has one of the parts. The page is built first; the server is built from src.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { chromium } from "playwright-core";
+import { buildDashboard } from "./build-dashboard.mjs";
+import { requireChromium } from "./test-services/chromium.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const target = join(root, "build", "screenshots");
+const wanted = process.argv.slice(2);
+
+const views = {
+  overview: "/ns/default",
+  runs: "/ns/default/runs",
+  run: "/ns/default/runs/migrate-invoices-2026-11",
+  leases: "/ns/default/leases",
+  keys: "/ns/default/keys",
+  folder: "/ns/default/keys?prefix=config/",
+  key: "/ns/default/keys/config%2Ffeature-flags",
+  journal: "/ns/default/journal",
+  knowledge: "/ns/default/knowledge",
+  note: "/ns/default/knowledge/deploy%2Frollback",
+  research: "/ns/default/research",
+  activity: "/ns/default/activity",
+  search: "/ns/default/search?q=invoices",
+  try: "/ns/default/try/state_set",
+  tokens: "/tokens",
+  health: "/ns/default/health",
+  "empty-runs": "/ns/fresh/runs",
+  "empty-overview": "/ns/fresh",
+};
+/** What is done before the picture is taken. */
+const stories = {
+  "dialog-cancel": ["/ns/default/runs/migrate-invoices-2026-11", (page) => page.getByRole("button", { name: "Cancel run" }).click()],
+  "dialog-edit": ["/ns/default/keys/config%2Ffeature-flags", (page) => page.getByRole("button", { name: "Edit" }).click()],
+  "dialog-release": ["/ns/default/leases", (page) => page.getByRole("button", { name: "Release deploy/production" }).click()],
+  "dialog-token": ["/tokens", (page) => page.getByRole("button", { name: "New token" }).click()],
+  "research-detail": ["/ns/default/research", (page) => page.locator(".card-link").first().click()],
+  "sign-in": ["/", (page) => signOut(page)],
+};
+
+const workplace = await mkdtemp(join(tmpdir(), "holdfast-screenshots-"));
+try {
+  await run();
+} finally {
+  await rm(workplace, { recursive: true, force: true });
+}
+
+async function run() {
+  await mkdir(target, { recursive: true });
+  await buildDashboard(join(workplace, "dashboard"));
+  const common = {
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    external: ["@photostructure/sqlite", "pg", "ioredis"],
+    logLevel: "warning",
+    absWorkingDir: root,
+  };
+  const banner = { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' };
+  // Inside the project, so that the drivers that are not bundled are found.
+  const built = join(root, "build", `screenshots.${process.pid}`);
+  try {
+    await build({
+      ...common,
+      entryPoints: [join(root, "src/main.ts"), join(root, "test/browser/support/demo-store.ts")],
+      outdir: built,
+      entryNames: "[name]",
+      splitting: true,
+      banner,
+    });
+    const store = `sqlite:${join(workplace, "demo.db")}`;
+    const { fillDemoStore } = await import(pathToFileURL(join(built, "demo-store.js")));
+    await fillDemoStore(store);
+    await buildDashboard(join(built, "dashboard"));
+    await takeAll(join(built, "main.js"), store);
+  } finally {
+    await rm(built, { recursive: true, force: true });
+  }
+}
+
+async function takeAll(main, store) {
+  const server = spawn(process.execPath, [main, "serve", "--port", "0", "--store", store], { stdio: ["ignore", "pipe", "pipe"] });
+  let browser;
+  try {
+    const url = await addressOf(server);
+    await enliven(url);
+    const { path, environment } = requireChromium();
+    browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...environment }, chromiumSandbox: false });
+    const shots = [
+      ...Object.entries(views).map(([name, address]) => [name, address, undefined]),
+      ...Object.entries(stories).map(([name, [address, act]]) => [name, address, act]),
+    ].filter(([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
+    for (const [size, viewport] of Object.entries({ wide: { width: 1280, height: 860 }, phone: { width: 360, height: 740 } }))
+      for (const colorScheme of size === "phone" ? ["light"] : ["light", "dark"]) {
+        const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: size === "phone" ? 2 : 1, baseURL: url });
+        const page = await context.newPage();
+        page.on("console", (message) => message.type() === "error" && process.stdout.write(`  ${page.url()}: ${message.text()}\n`));
+        page.on("pageerror", (error) => process.stdout.write(`  ${page.url()}: ${error.stack}\n`));
+        for (const [name, address, act] of shots) await take(page, `${name}-${size}-${colorScheme}`, address, act);
+        await context.close();
+      }
+  } finally {
+    await browser?.close();
+    server.kill();
+    await once(server, "exit");
+  }
+}
+
+async function addressOf(server) {
+  server.stderr.pipe(process.stderr);
+  for await (const line of createInterface({ input: server.stdout })) {
+    const found = /http:\/\/127\.0\.0\.1:\d+/.exec(line);
+    if (found !== null) return found[0];
+  }
+  throw new Error("The server ended before it said where it listens.");
+}
+
+/** What only a running fleet shows: agents that wait in line, a token that was used, a change that was just made. */
+async function enliven(url) {
+  const post = (path, body) => fetch(`${url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const tool = (name, args) => post(`/api/ns/default/tools/${name}`, args);
+  for (const holder of ["coder-1", "tester"])
+    void tool("lease_acquire", { resource_id: "deploy/production", holder_id: holder, ttl_seconds: 60, wait_seconds: 55 }).catch(() => {});
+  const day = 86_400_000;
+  await post("/api/tokens", { name: "fleet", role: "write", namespaces: ["default"], expiresAtMs: Date.now() + 90 * day });
+  await post("/api/tokens", { name: "ci", role: "write", namespaces: ["builds", "default"] });
+  await post("/api/tokens", { name: "wallboard", role: "read", namespaces: "*", expiresAtMs: Date.now() + 6 * day });
+  await tool("state_set", { key: "builds/482/status", value: "passed", agent_id: "tester" });
+  await tool("workflow_checkpoint", { run_id: "nightly-index-0412", step: 7, output: { shard: 7, of: 16, documents: 437_500 }, agent_id: "indexer" });
+}
+
+async function take(page, name, address, act) {
+  await page.goto(address);
+  await page.locator("h1").waitFor();
+  await page.waitForFunction(() => document.querySelector(".loading") === null);
+  await act?.(page);
+  await page.waitForTimeout(350);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  await page.screenshot({ path: join(target, `${name}.png`), fullPage: !name.startsWith("dialog") && !name.includes("activity") });
+  process.stdout.write(`${name}${wide > 0 ? `  scrolls sideways by ${wide} px` : ""}\n`);
+}
+
+async function signOut(page) {
+  await page.route("**/api/me", (route) =>
+    route.fulfill({ status: 401, contentType: "application/json", body: '{"error":{"code":"unauthenticated","message":"A token is needed."}}' }),
+  );
+  await page.goto("/");
+  await page.getByLabel("Token").waitFor();
+  await page.unroute("**/api/me");
+}

@@ -1,0 +1,211 @@
+import { Agent, request } from "node:http";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { mcpHeaders, toolCall } from "../support/http-messages.ts";
+import { head } from "../support/raw-http.ts";
+import type { Attack, Target } from "./hostile-load.ts";
+import { withstand } from "./hostile-load.ts";
+
+/** Each attack runs at a tenth first and then in full; what is waited for is told by the server's closing, not by the clock. */
+const timeout = 60_000;
+
+interface Peer {
+  readonly socket: Socket;
+  /** What the server said, when it has closed. */
+  readonly closed: Promise<string>;
+}
+
+function dial(port: number): Peer {
+  const socket = connect({ port, host: "127.0.0.1" });
+  let text = "";
+  socket.setEncoding("latin1").on("data", (chunk: string) => {
+    if (text.length < 1_000) text += chunk;
+  });
+  socket.on("error", () => {});
+  return { socket, closed: new Promise((resolve) => socket.once("close", () => resolve(text))) };
+}
+
+const dialMany = (port: number, count: number, begin: (peer: Peer, i: number) => void): readonly Peer[] =>
+  Array.from({ length: count }, (_, i) => {
+    const peer = dial(port);
+    begin(peer, i);
+    return peer;
+  });
+
+/** How many were answered with which status before they were closed; 0 = with none. */
+async function statuses(peers: readonly Peer[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const text of await Promise.all(peers.map(({ closed }) => closed))) {
+    const status = `answered ${/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? "nothing"}`;
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** A byte now and then, as long as the server listens. */
+function trickle(peers: readonly Peer[]): () => void {
+  const timer = setInterval(() => {
+    for (const { socket } of peers) if (socket.writable) socket.write("x");
+  }, 250);
+  return () => clearInterval(timer);
+}
+
+const authorized = (token: string | undefined) => ({ authorization: `Bearer ${token}` });
+const callHead = (port: number, token: string | undefined, length: number | undefined) =>
+  head("POST", "/mcp", port, {
+    connection: "keep-alive",
+    ...mcpHeaders("tools/call", "state_set"),
+    ...authorized(token),
+    ...(length === undefined ? { "transfer-encoding": "chunked" } : { "content-length": String(length) }),
+  });
+
+test("1,000 connections that ask nothing are closed in time", { timeout }, async () => {
+  const attack: Attack = async ({ port }, share) => ({ sockets: 1_000 * share, ...(await statuses(dialMany(port, 1_000 * share, () => {}))) });
+  const figures = await withstand("idle sockets", attack);
+  expect((figures["answered 408"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(1_000);
+});
+
+test("500 heads that come a byte at a time are refused", { timeout }, async () => {
+  const figures = await withstand("slow headers", async ({ port }, share) => {
+    const peers = dialMany(port, 500 * share, ({ socket }) => socket.write("GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: "));
+    const stop = trickle(peers);
+    const counts = await statuses(peers);
+    stop();
+    return { sockets: 500 * share, ...counts };
+  });
+  expect(figures).toMatchObject({ "answered 408": 500 });
+});
+
+test("500 bodies that come a byte at a time are refused", { timeout }, async () => {
+  const figures = await withstand("slow bodies", async ({ port, tokens }, share) => {
+    const peers = dialMany(port, 500 * share, ({ socket }, i) => socket.write(`${callHead(port, tokens[1 + (i % 6)], 1_000_000)}{"jsonrpc":`));
+    const stop = trickle(peers);
+    const counts = await statuses(peers);
+    stop();
+    return { sockets: 500 * share, ...counts };
+  });
+  expect(figures).toMatchObject({ "answered 408": 500 });
+});
+
+test("bodies of 100 MB are refused without being taken", { timeout }, async () => {
+  const megabyte = Buffer.alloc(1_000_000, 0x20);
+  /** Sends until the server has enough of it. */
+  const pour = ({ socket }: Peer, chunked: boolean): void => {
+    let left = 100;
+    const next = (): void => {
+      while (left > 0 && socket.writable) {
+        left -= 1;
+        if (chunked) socket.write(`${megabyte.length.toString(16)}\r\n`);
+        const more = socket.write(megabyte);
+        if (chunked) socket.write("\r\n");
+        if (!more) return void socket.once("drain", next);
+      }
+    };
+    next();
+  };
+  const figures = await withstand("100 MB bodies", async ({ port, tokens }, share) => {
+    const peers = dialMany(port, 40 * share, (peer, i) => {
+      peer.socket.write(callHead(port, tokens[1 + (i % 6)], i % 2 === 0 ? 100_000_000 : undefined));
+      pour(peer, i % 2 === 1);
+    });
+    const counts = await statuses(peers);
+    return { bodies: 40 * share, "sent MB": Math.round(peers.reduce((sum, { socket }) => sum + socket.bytesWritten, 0) / 1e6), ...counts };
+  });
+  // Half say how long they are and half do not; some are closed before they have read why.
+  expect(figures["answered 413"]).toBeGreaterThanOrEqual(20);
+  expect((figures["answered 413"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(40);
+});
+
+test("1,000 streams that nobody reads, and 40 that are flooded, cost little and are closed", { timeout }, async () => {
+  const figures = await withstand("unread streams", async ({ port, tokens, usage }, share) => {
+    const quiet = dialMany(port, 1_000 * share, ({ socket }, i) => {
+      socket.pause();
+      const token = 1 + (i % 5);
+      socket.write(head("GET", `/api/ns/t${token}/events`, port, { connection: "keep-alive", ...authorized(tokens[token]) }));
+    });
+    const flooded = dialMany(port, 40 * share, ({ socket }, i) => {
+      socket.pause();
+      socket.write(head("GET", "/api/fixture/flood", port, { connection: "keep-alive", ...authorized(tokens[6 + (i % 2)]) }));
+    });
+    let open = 0;
+    for (let tries = 0; tries < 100 && open < 1_040 * share; tries += 1) open = Math.max(open, (await usage()).streams);
+    // The server ends those that are flooded; those that are quiet would stay, and their owners leave.
+    for (let tries = 0; tries < 100 && (await usage()).streams > 1_000 * share; tries += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+    const { streams } = await usage();
+    for (const { socket } of [...quiet, ...flooded]) socket.resetAndDestroy();
+    return { "open at once": open, "left when the flooded were cut off": streams };
+  });
+  expect(figures).toEqual({ "open at once": 1_040, "left when the flooded were cut off": 1_000 });
+});
+
+test("10,000 callers that vanish in the middle of a call leave nothing behind", { timeout }, async () => {
+  const body = JSON.stringify(toolCall("state_set", { key: "gone", value: "x".repeat(200) }));
+  const vanish = async ({ port, tokens }: Target, i: number): Promise<void> => {
+    const { socket, closed } = dial(port);
+    const text = callHead(port, tokens[1 + (i % 6)], body.length) + body;
+    // In the head, in the body, and after the whole request, before the answer can have come.
+    const part = i % 3 === 0 ? text.slice(0, 100) : i % 3 === 1 ? text.slice(0, -50) : text;
+    socket.write(part, () => (i % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()));
+    await closed;
+  };
+  const figures = await withstand("disconnects", async (target, share) => {
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < 10_000 * share) {
+        next += 1;
+        await vanish(target, next);
+      }
+    };
+    await Promise.all(Array.from({ length: 100 }, worker));
+    return { disconnects: next };
+  });
+  expect(figures).toEqual({ disconnects: 10_000 });
+});
+
+test("two clients that use the same ids for 10,000 calls each get their own answers", { timeout }, async () => {
+  const ask = (target: Target, agent: Agent, token: number, id: number): Promise<boolean> => {
+    const key = `${token}/${id}`;
+    const body = JSON.stringify(toolCall("state_set", { key, value: id }, id));
+    return new Promise((resolve) => {
+      const sent = request({
+        host: "127.0.0.1",
+        port: target.port,
+        path: "/mcp",
+        method: "POST",
+        agent,
+        headers: { ...mcpHeaders("tools/call", "state_set"), ...authorized(target.tokens[token]), "content-length": Buffer.byteLength(body) },
+      });
+      sent.once("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.once("end", () => {
+          const answer = JSON.parse(text);
+          resolve(answer.id === id && answer.result?.structuredContent?.key === key);
+        });
+      });
+      sent.once("error", () => resolve(false));
+      sent.end(body);
+    });
+  };
+  const figures = await withstand("equal ids", async (target, share) => {
+    let wrong = 0;
+    let answers = 0;
+    const client = async (token: number): Promise<void> => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+      let id = 0;
+      const lane = async (): Promise<void> => {
+        while (id < 10_000 * share) {
+          id += 1;
+          if (!(await ask(target, agent, token, id))) wrong += 1;
+          answers += 1;
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, lane));
+      agent.destroy();
+    };
+    await Promise.all([client(1), client(2)]);
+    return { answers, wrong };
+  });
+  expect(figures).toEqual({ answers: 20_000, wrong: 0 });
+});

@@ -1,0 +1,272 @@
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { HttpLimits } from "../../../src/surfaces/http/http-limits.ts";
+import { openApiFixtures } from "../../support/api-fixtures.ts";
+import { startHttpServer } from "../../support/http-server.ts";
+import { askRaw, connectRaw, head } from "../../support/raw-http.ts";
+
+async function open(limits: Partial<HttpLimits>, flags: Record<string, string> = {}) {
+  const fixtures = openApiFixtures();
+  const server = await startHttpServer({ flags: { store: "memory:", ...flags }, limits: { stopGraceMs: 200, ...limits }, apiRoutes: fixtures.routes });
+  onTestFinished(() => server.stop());
+  const { port } = server;
+  const get = (path: string, headers: Record<string, string> = {}) => askRaw(port, head("GET", path, port, headers));
+  /** Asks and does not read. */
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const connection = await connectRaw(port);
+    onTestFinished(() => connection[Symbol.dispose]());
+    connection.socket.pause();
+    connection.write(head("GET", path, port, { connection: "keep-alive", ...headers }));
+    return connection;
+  };
+  const usage = () => server.serving.front.usage;
+  return { server, port, get, ask, usage, ...fixtures };
+}
+
+const postHead = (port: number, headers: Record<string, string>) => head("POST", "/api/fixture/echo", port, { "content-type": "application/json", ...headers });
+
+async function trickle(write: (byte: string) => void, closed: Promise<unknown>): Promise<void> {
+  let open = true;
+  void closed.then(() => (open = false));
+  while (open) {
+    write("x");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe("time", () => {
+  test("a head that comes slowly is refused with 408, however steadily it comes", async () => {
+    const { port } = await open({ headersMsMax: 300, requestMsMax: 10_000 });
+    using connection = await connectRaw(port);
+    connection.write("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ");
+    await trickle((byte) => connection.write(byte), connection.closed);
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("a connection that asks nothing is closed", async () => {
+    const { port, usage } = await open({ headersMsMax: 300, requestMsMax: 10_000 });
+    using connection = await connectRaw(port);
+    expect(await connection.closed).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    await vi.waitFor(() => expect(usage().sockets).toBe(0));
+  });
+
+  test("a body that comes slowly is refused with 408 and its memory given back", async () => {
+    const { port, usage } = await open({ requestMsMax: 400, headersMsMax: 300 });
+    using connection = await connectRaw(port);
+    connection.write(postHead(port, { "content-length": "1000000" }) + "x".repeat(10_000));
+    await vi.waitFor(() => expect(usage().bodyBytes).toBeGreaterThanOrEqual(10_000));
+    await trickle((byte) => connection.write(byte), connection.closed);
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 [\s\S]*did not arrive in time/);
+    await vi.waitFor(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+  });
+
+  test("a connection that was answered and asks nothing more is closed", async () => {
+    const { port } = await open({ idleMsMax: 200 });
+    using connection = await connectRaw(port);
+    connection.write(head("GET", "/livez", port, { connection: "keep-alive" }));
+    expect(await connection.closed).toMatch(/ok\n$/);
+  });
+
+  test("a caller that takes nothing of its answer is cut off, and what it used is free again", async () => {
+    const { ask, usage, get } = await open({ unreadMsMax: 300 });
+    const connection = await ask("/api/fixture/large");
+    await vi.waitFor(() => expect(usage().inFlight).toBe(1));
+    expect((await get("/livez")).status).toBe(200);
+    await vi.waitFor(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }), 3_000);
+    connection.socket.resume();
+    expect((await connection.closed).length).toBeLessThan(8_000_000);
+  });
+
+  test("a caller that reads slowly but steadily gets everything", async () => {
+    const { ask } = await open({ unreadMsMax: 400 });
+    const { socket } = await ask("/api/fixture/flood");
+    let taken = 0;
+    socket.on("data", (chunk: string) => (taken += chunk.length));
+    for (let i = 0; i < 10; i += 1) {
+      socket.resume();
+      await once(socket, "data");
+      socket.pause();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect([socket.destroyed, taken > 0]).toEqual([false, true]);
+  });
+
+  test("a stream that is not read is cut off, and until then its source is asked for little", async () => {
+    const { ask, usage, seen } = await open({ unreadMsMax: 300 });
+    await ask("/api/fixture/flood");
+    await vi.waitFor(() => expect(usage().streams).toBe(1));
+    await vi.waitFor(() => expect([usage().streams, seen.endedStreams]).toEqual([0, 1]), 3_000);
+    // 100 KB each: what the system's buffers take, and one more.
+    expect(seen.asked).toBeLessThan(200);
+  });
+});
+
+describe("size", () => {
+  test("a body that says it is too large is refused with 413 before it is read", async () => {
+    const { port, usage } = await open({ bodyBytesMax: 1_000 });
+    const answer = await askRaw(port, postHead(port, { "content-length": "100000000", connection: "keep-alive" }));
+    expect([answer.status, answer.head]).toEqual([413, expect.stringContaining("connection: close")]);
+    expect(usage().bodyBytes).toBe(0);
+  });
+
+  test("a body that turns out too large is refused with 413, one byte less is not", async () => {
+    const { port } = await open({ bodyBytesMax: 1_000 });
+    const chunked = (length: number) => `${postHead(port, { "transfer-encoding": "chunked" })}${length.toString(16)}\r\n"${"x".repeat(length - 2)}"\r\n0\r\n\r\n`;
+    expect((await askRaw(port, chunked(1_000))).status).toBe(200);
+    expect((await askRaw(port, chunked(1_001))).status).toBe(413);
+  });
+
+  test("an ordinary client that sends 100 MB is told 413", async () => {
+    const { server } = await open({});
+    const answer = await server.fetch("/api/fixture/echo", { method: "POST", headers: { "content-type": "application/json" }, body: Buffer.alloc(100_000_000, 0x20) });
+    expect([answer.status, await answer.json()]).toEqual([413, { error: { code: "limit_exceeded", message: expect.stringContaining("8388608") } }]);
+  });
+
+  test("bodies that are together too much are refused with 503, and taken again when there is room", async () => {
+    const { port, usage } = await open({ bodiesBytesMax: 100_000 });
+    using slow = await connectRaw(port);
+    slow.write(`${postHead(port, { "content-length": "90002" })}"${"x".repeat(80_000)}`);
+    await vi.waitFor(() => expect(usage().bodyBytes).toBeGreaterThan(80_000));
+    const other = `${postHead(port, { "content-length": "50002" })}"${"y".repeat(50_000)}"`;
+    const refused = await askRaw(port, other);
+    expect([refused.status, refused.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
+    slow.write(`${"x".repeat(10_000)}"`);
+    expect(await slow.closed).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await askRaw(port, other)).status).toBe(200);
+    await vi.waitFor(() => expect(usage().bodyBytes).toBe(0));
+  });
+
+  test("an answer that is too much to hold for one caller cuts that caller off at once", async () => {
+    const { ask, usage } = await open({ unreadMsMax: 400, unsentBytesMax: 1_000_000 });
+    const connection = await ask("/api/fixture/large");
+    const fromMs = performance.now();
+    await vi.waitFor(() => expect(usage().inFlight).toBe(1));
+    await vi.waitFor(() => expect(usage().inFlight).toBe(0));
+    expect(performance.now() - fromMs).toBeLessThan(350);
+    connection.socket.resume();
+    await connection.closed;
+  });
+
+  test("answers that are together too much to hold cut off the fullest", async () => {
+    const { ask, usage } = await open({ unreadMsMax: 2_000, unsentTotalBytesMax: 17_000_000 });
+    for (let i = 0; i < 4; i += 1) await ask("/api/fixture/large");
+    await vi.waitFor(() => expect(usage().inFlight).toBe(4));
+    await vi.waitFor(() => expect(usage().inFlight).toBe(2), 1_500);
+  });
+});
+
+describe("number", () => {
+  test("of one principal's requests in flight: over it 429, for others there is room", async () => {
+    const { server, ask, get, usage, release, seen } = await open({ inFlightPerPrincipalMax: 3 });
+    const token = await server.token();
+    for (let i = 0; i < 3; i += 1) await ask("/api/fixture/hang");
+    await vi.waitFor(() => expect(seen.hanging).toBe(3));
+    const refused = await get("/api/me");
+    expect([refused.status, refused.head, JSON.parse(refused.body)]).toEqual([
+      429,
+      expect.stringContaining("retry-after: 1"),
+      { error: expect.objectContaining({ code: "rate_limited" }) },
+    ]);
+    expect((await get("/api/me", { authorization: `Bearer ${token}` })).status).toBe(200);
+    release();
+    await vi.waitFor(() => expect(usage().inFlight).toBe(0));
+    expect((await get("/api/me")).status).toBe(200);
+  });
+
+  test("of all requests in flight: over it 503, before any credential is looked at; liveness is still answered", async () => {
+    const { ask, get, seen, release } = await open({ inFlightMax: 3 });
+    for (let i = 0; i < 3; i += 1) await ask("/api/fixture/hang");
+    await vi.waitFor(() => expect(seen.hanging).toBe(3));
+    const refused = await get("/api/me", { authorization: "Bearer wrong" });
+    expect([refused.status, refused.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
+    expect((await get("/livez")).status).toBe(200);
+    release();
+    await vi.waitFor(async () => expect((await get("/api/me")).status).toBe(200));
+  });
+
+  test("of requests a second: over it 429 with when to come again, each principal for itself", async () => {
+    const { server, get } = await open({}, { "rate-limit": "5" });
+    const token = await server.token();
+    const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await get("/api/me")).status));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(5);
+    const refused = await get("/mcp");
+    expect([refused.status, refused.head, JSON.parse(refused.body)]).toEqual([
+      429,
+      expect.stringContaining("retry-after: 1"),
+      { jsonrpc: "2.0", id: null, error: { code: -32_000, message: expect.stringContaining("5 requests a second"), data: { code: "rate_limited", hint: expect.any(String) } } },
+    ]);
+    expect((await get("/api/me", { authorization: `Bearer ${token}` })).status).toBe(200);
+    await vi.waitFor(async () => expect((await get("/api/me")).status).toBe(200), 2_000);
+  });
+
+  test("of one principal's open streams: over it 429; they take no room from calls", async () => {
+    const { server, ask, get, usage } = await open({ streamsPerPrincipalMax: 2, inFlightPerPrincipalMax: 2 });
+    const token = await server.token();
+    const [first] = [await ask("/api/fixture/quiet"), await ask("/api/fixture/quiet")];
+    await vi.waitFor(() => expect(usage()).toMatchObject({ streams: 2, inFlight: 0 }));
+    const refused = await get("/api/fixture/quiet");
+    expect([refused.status, refused.head]).toEqual([429, expect.stringContaining("retry-after: 5")]);
+    expect((await get("/api/me")).status).toBe(200);
+    const other = await connectRaw(server.port);
+    other.write(head("GET", "/api/fixture/quiet", server.port, { authorization: `Bearer ${token}` }));
+    await other.saw(/event: tick/);
+    other[Symbol.dispose]();
+    first?.[Symbol.dispose]();
+    await vi.waitFor(() => expect(usage().streams).toBe(1));
+  });
+
+  test("of all open streams: over it 503", async () => {
+    const { ask, get, usage } = await open({ streamsMax: 2 });
+    await ask("/api/fixture/quiet");
+    await ask("/api/fixture/quiet");
+    await vi.waitFor(() => expect(usage().streams).toBe(2));
+    expect((await get("/api/fixture/quiet")).status).toBe(503);
+  });
+
+  test("of connections: a new one takes the place of the longest idle", async () => {
+    const { port, usage } = await open({ socketsMax: 3 });
+    const idle = [await connectRaw(port), await connectRaw(port), await connectRaw(port)];
+    for (const connection of idle) onTestFinished(() => connection[Symbol.dispose]());
+    await vi.waitFor(() => expect(usage().sockets).toBe(3));
+    expect((await askRaw(port, head("GET", "/livez", port))).status).toBe(200);
+    await idle[0]?.closed;
+    expect(idle.map(({ socket }) => socket.destroyed)).toEqual([true, false, false]);
+  });
+
+  test("of connections: where all are at work, a new one is told 503", async () => {
+    const { port, ask, seen } = await open({ socketsMax: 2 });
+    await ask("/api/fixture/hang");
+    await ask("/api/fixture/hang");
+    await vi.waitFor(() => expect(seen.hanging).toBe(2));
+    const answer = await askRaw(port, head("GET", "/livez", port));
+    expect([answer.status, answer.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
+  });
+});
+
+describe("a caller that goes away", () => {
+  test("ends what it asked for", async () => {
+    const { ask, seen, usage } = await open({});
+    const connection = await ask("/api/fixture/hang");
+    await vi.waitFor(() => expect(seen.hanging).toBe(1));
+    connection[Symbol.dispose]();
+    await vi.waitFor(() => expect([seen.aborted, usage().inFlight]).toEqual([1, 0]));
+  });
+
+  test("in the middle of its body leaves nothing behind", async () => {
+    const { port, usage } = await open({});
+    using connection = await connectRaw(port);
+    connection.write(postHead(port, { "content-length": "100000" }) + "x".repeat(50_000));
+    await vi.waitFor(() => expect(usage().bodyBytes).toBeGreaterThan(0));
+    connection[Symbol.dispose]();
+    await vi.waitFor(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+  });
+
+  test("also ends what it had sent ahead, which waits behind another answer", async () => {
+    const { port, seen, usage } = await open({});
+    using connection = await connectRaw(port);
+    connection.write(head("GET", "/api/fixture/hang", port, { connection: "keep-alive" }).repeat(5));
+    await vi.waitFor(() => expect([seen.hanging, usage().inFlight]).toEqual([5, 5]));
+    connection[Symbol.dispose]();
+    await vi.waitFor(() => expect([seen.aborted, usage().inFlight]).toEqual([5, 0]));
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Principal } from "../../../src/domain/identity/principal.ts";
+import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
+import { Tenants } from "../../../src/surfaces/http/tenants.ts";
+import { catalog } from "../../../src/tools/catalog.ts";
+import type { HttpServer } from "../../support/http-server.ts";
+import { startHttpServer } from "../../support/http-server.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+
+const clock = manualClock();
+const engine = new MemoryEngine(clock);
+const surroundings = { folder: "/somewhere", home: "/somewhere", reader: undefined } as never;
+const mirror = {} as never;
+const tenants = new Tenants({
+  engine,
+  clock,
+  server: { version: "1", startedAtMs: 0, claimTtlMs: 1, engine, surroundings, mirror },
+  tools: catalog,
+  defaultNamespace: "main",
+  namespacesMax: 3,
+});
+const principal = (more: Partial<Principal> = {}): Principal => ({ name: "ci", role: "write", namespaces: ["builds", "docs"], kind: "token", tokenId: "t", ...more });
+
+describe("a principal", () => {
+  test("works in the first of its namespaces when it names none; one for all of them in the configured one", () => {
+    expect(tenants.defaultFor(principal())).toBe("builds");
+    expect(tenants.defaultFor(principal({ namespaces: "*" }))).toBe("main");
+    expect(() => tenants.defaultFor(principal({ namespaces: [] }))).toThrow(expect.objectContaining({ status: 403 }));
+  });
+
+  test("is the writer of what it does, whatever it calls itself", () => {
+    expect(tenants.baseFor(principal(), "docs")).toMatchObject({ writer: "ci", store: { namespace: "docs" } });
+  });
+
+  test("is refused alike in namespaces that are others' and in those that are not there", () => {
+    const refusal = (namespace: string) => {
+      try {
+        tenants.baseFor(principal(), namespace);
+      } catch (error) {
+        return { ...(error as object), message: (error as Error).message };
+      }
+      return undefined;
+    };
+    expect(refusal("main")).toMatchObject({ status: 403, code: "forbidden" });
+    expect(refusal("never-used")).toEqual(refusal("main"));
+    expect(refusal("../x")).toEqual(refusal("main"));
+    expect(refusal(".system")).toEqual(refusal("main"));
+  });
+
+  test("for every namespace cannot name the reserved one either", () => {
+    expect(() => tenants.baseFor(principal({ namespaces: "*", role: "admin" }), ".system")).toThrow(expect.objectContaining({ status: 403 }));
+  });
+
+  test("gets the tools of its role: read only those that change nothing, write all but those that clear everything", () => {
+    const names = (role: Principal["role"]) => tenants.toolsFor(principal({ role })).map(({ name }) => name);
+    expect(names("read")).toEqual(catalog.filter(({ effect }) => effect === "read").map(({ name }) => name));
+    expect(catalog.map(({ name }) => name).filter((name) => !names("write").includes(name))).toEqual(["sidecar_reset"]);
+    expect(names("admin")).toEqual(catalog.map(({ name }) => name));
+  });
+
+  test("is somewhere else: the server's folder is not its own, and copies beside the store are made of the configured namespace alone", () => {
+    expect(tenants.baseFor(principal({ namespaces: "*" }), "main").server).toMatchObject({ mirror });
+    expect(tenants.baseFor(principal({ namespaces: "*" }), "main").server).not.toHaveProperty("surroundings");
+    expect(tenants.baseFor(principal(), "docs").server).not.toHaveProperty("mirror");
+  });
+});
+
+test("one store serves everybody of a namespace, and no more are kept ready than the limit says", () => {
+  const everybody = principal({ namespaces: "*" });
+  const first = tenants.baseFor(everybody, "n1").store;
+  expect(tenants.baseFor(principal({ name: "other", namespaces: ["n1"] }), "n1").store).toBe(first);
+  for (const namespace of ["n2", "n3", "n4"]) tenants.baseFor(everybody, namespace);
+  expect(tenants.baseFor(everybody, "n1").store).not.toBe(first);
+});
+
+describe("over HTTP", () => {
+  let server: HttpServer;
+  beforeAll(async () => {
+    server = await startHttpServer({ flags: { store: "memory:", namespace: "main", auth: "token" } });
+  });
+  afterAll(() => server.stop());
+
+  test("what one namespace holds, another does not see, and history names the principal", async () => {
+    const [blue, green] = [await server.token({ name: "blue", namespaces: ["blue"] }), await server.token({ name: "green", namespaces: ["green", "blue"] })];
+    await server.callTool("state_set", { key: "k", value: "of blue", agent_id: "somebody else" }, { token: blue });
+    expect(await server.callTool("state_get", { key: "k" }, { token: green })).toMatchObject({ result: { structuredContent: { found: false } } });
+    expect(await server.callTool("state_get", { key: "k" }, { token: green, path: "/ns/blue/mcp" })).toMatchObject({
+      result: { structuredContent: { value: "of blue", updated_by: "blue" } },
+    });
+    expect((await server.fetch("/ns/green/mcp", { method: "POST", token: blue })).status).toBe(403);
+    expect((await server.fetch("/ns/never-used/mcp", { method: "POST", token: blue })).status).toBe(403);
+    expect((await server.fetch("/api/ns/green/overview", { token: blue })).status).toBe(403);
+  });
+
+  test("the figures are for who may use every namespace", async () => {
+    expect((await server.fetch("/metrics")).status).toBe(401);
+    expect((await server.fetch("/metrics", { token: await server.token({ role: "admin" }) })).status).toBe(403);
+    const answer = await server.fetch("/metrics", { token: await server.token({ role: "read", namespaces: "*" }) });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("holdfast_http_requests_total")]);
+  });
+
+  test("readiness is for who has a credential, liveness for everybody", async () => {
+    expect((await server.fetch("/health")).status).toBe(401);
+    expect((await server.fetch("/health", { token: await server.token({ role: "read" }) })).status).toBe(200);
+    expect((await server.fetch("/livez")).status).toBe(200);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
+import { subscribedUrisMax } from "../../../src/surfaces/mcp/subscriptions.ts";
+import { catalog } from "../../../src/tools/catalog.ts";
+import { eras } from "../../support/mcp-connection.ts";
+import type { Endpoint } from "../../support/mcp-endpoint.ts";
+import { headersFor, openEndpoint, openSession, requestOf } from "../../support/mcp-endpoint.ts";
+import { WatchedEngine } from "../../support/watched-engine.ts";
+
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+};
+const set = (endpoint: Endpoint, key: string, value: unknown = 1) =>
+  endpoint.post("stateless", requestOf("stateless", 1, "tools/call", { name: "state_set", arguments: { key, value } }));
+
+const listening = (notifications: unknown, id: string | number = "sub") => requestOf("stateless", id, "subscriptions/listen", { notifications });
+const listen = (endpoint: Endpoint, uris: readonly string[], id: string | number = "sub") => {
+  const message = listening({ resourceSubscriptions: uris }, id);
+  return endpoint.stream({ headers: headersFor("stateless", message), body: JSON.stringify(message) });
+};
+const subscriptionId = "io.modelcontextprotocol/subscriptionId";
+
+describe.each([true, false])("subscriptions/listen (direct road: %s)", (directRoad) => {
+  test("confirms, then tells of what was asked for and of nothing else, whichever node makes the change", async () => {
+    await using engine = new MemoryEngine();
+    await using one = await openEndpoint({ engine, directRoad });
+    await using two = await openEndpoint({ engine, directRoad });
+    const stream = await listen(one, ["holdfast://state/a", "holdfast://state/deep/key"]);
+    expect(stream.headers["content-type"]).toBe("text/event-stream");
+    expect(await stream.message()).toMatchObject({
+      method: "notifications/subscriptions/acknowledged",
+      params: { notifications: { resourceSubscriptions: ["holdfast://state/a", "holdfast://state/deep/key"] }, _meta: { [subscriptionId]: "sub" } },
+    });
+    await set(two, "other");
+    await set(two, "deep/key");
+    expect(await stream.message()).toMatchObject({ method: "notifications/resources/updated", params: { uri: "holdfast://state/deep/key", _meta: { [subscriptionId]: "sub" } } });
+    await set(one, "a");
+    expect(await stream.message()).toMatchObject({ params: { uri: "holdfast://state/a" } });
+    stream.close();
+    await until(() => one.inFlight === 0);
+  });
+
+  test("keeps two callers with equal ids apart", async () => {
+    await using endpoint = await openEndpoint({ directRoad });
+    const streams = await Promise.all(["a", "b"].map((key) => listen(endpoint, [`holdfast://state/${key}`], 1)));
+    for (const stream of streams) await stream.message();
+    await set(endpoint, "a");
+    await set(endpoint, "b");
+    expect(await Promise.all(streams.map(async (stream) => (await stream.message()).params.uri))).toEqual(["holdfast://state/a", "holdfast://state/b"]);
+    for (const stream of streams) stream.close();
+  });
+
+  test("ends in good order when the server stops", async () => {
+    await using endpoint = await openEndpoint({ directRoad });
+    const stream = await listen(endpoint, ["holdfast://state/a"]);
+    await stream.message();
+    await endpoint.mcp.stop(1_000);
+    expect(await stream.message()).toMatchObject({ id: "sub", result: { resultType: "complete" } });
+    expect(await stream.next()).toBeUndefined();
+    expect(endpoint.inFlight).toBe(0);
+  });
+
+  test.each([{}, { notifications: 5 }, { notifications: { resourceSubscriptions: "x" } }, { notifications: { resourceSubscriptions: [5] } }])("refuses %j", async (params) => {
+    await using endpoint = await openEndpoint({ directRoad });
+    const message = requestOf("stateless", 7, "subscriptions/listen", params);
+    expect((await endpoint.post("stateless", message)).message).toMatchObject({ id: 7, error: { code: -32602 } });
+  });
+
+  test("tells nothing of what the caller has no tool to read", async () => {
+    await using endpoint = await openEndpoint({ directRoad, tools: catalog.filter(({ toolset }) => toolset === "lease" || toolset === "history") });
+    const stream = await listen(endpoint, ["holdfast://state/a"]);
+    await stream.message();
+    await using writer = await openEndpoint({ engine: endpoint.engine });
+    await set(writer, "a");
+    await set(writer, "a", 2);
+    await endpoint.mcp.stop(1_000);
+    expect(await stream.message()).toMatchObject({ id: "sub", result: {} });
+  });
+});
+
+describe("streams", () => {
+  test("share one watch of their namespace, and leave none behind", async () => {
+    await using engine = new WatchedEngine();
+    await using endpoint = await openEndpoint({ engine });
+    const session = await openSession(endpoint);
+    await endpoint.post("handshake", requestOf("handshake", 1, "resources/subscribe", { uri: "holdfast://state/a" }), { headers: session });
+    const streams = await Promise.all([
+      ...Array.from({ length: 10 }, (_, i) => listen(endpoint, ["holdfast://state/a"], i)),
+      endpoint.stream({ method: "GET", headers: { accept: "text/event-stream", ...session } }),
+    ]);
+    for (const stream of streams) await stream.next();
+    // The namespace's own, and the one that follows sessions.
+    expect(engine.watchers).toBe(2);
+    await set(endpoint, "a");
+    for (const stream of streams) expect((await stream.message()).params.uri).toBe("holdfast://state/a");
+    for (const stream of streams) stream.close();
+    await until(() => endpoint.inFlight === 0 && engine.watchers === 0);
+  });
+
+  test("are bounded in what they listen to", async () => {
+    await using endpoint = await openEndpoint();
+    const uris = Array.from({ length: subscribedUrisMax + 1 }, (_, i) => `holdfast://state/${i}`);
+    const { message } = await endpoint.post("stateless", listening({ resourceSubscriptions: uris }));
+    expect(message.error).toMatchObject({ code: -32602, message: expect.stringContaining(String(subscribedUrisMax)) });
+  });
+
+  test("of a client that does not read hold no more than one line for each thing it subscribed to", async () => {
+    await using endpoint = await openEndpoint();
+    const long = (i: number) => `holdfast://state/${"x".repeat(480)}${i}`;
+    const uris = Array.from({ length: 1_000 }, (_, i) => long(i));
+    const stream = await listen(endpoint, uris);
+    await stream.message();
+    stream.pause();
+    const writes = (from: number, value: number) => Array.from({ length: 100 }, (_, i) => ({ key: long(from + i).slice("holdfast://state/".length), value }));
+    const before = process.memoryUsage().arrayBuffers;
+    for (let round = 0; round < 40; round += 1)
+      for (let from = 0; from < 1_000; from += 100)
+        await endpoint.post("stateless", requestOf("stateless", 1, "tools/call", { name: "state_commit", arguments: { writes: writes(from, round) } }));
+    // 40,000 changes of half a kilobyte each would be 22 MB; this much fits into the buffers of a connection and one round of notifications.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(12_000_000);
+    stream.resume();
+    const told = new Set<string>();
+    while (told.size < 1_000) told.add((await stream.message()).params.uri);
+    stream.close();
+  }, 30_000);
+});
+
+describe.each(eras)("a call that waits, in the %s era", (era) => {
+  const waiting = requestOf(era, "poll", "tools/call", { name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } });
+
+  test.each([true, false])("ends when its caller goes away, and nothing is left waiting (direct road: %s)", async (directRoad) => {
+    await using engine = new WatchedEngine();
+    await using endpoint = await openEndpoint({ engine, directRoad });
+    const gone = new AbortController();
+    const call = fetch(endpoint.url, { method: "POST", headers: headersFor(era, waiting) as Record<string, string>, body: JSON.stringify(waiting), signal: gone.signal });
+    await until(() => engine.watchers === 1);
+    gone.abort();
+    await expect(call).rejects.toThrow();
+    await until(() => engine.watchers === 0 && endpoint.inFlight === 0);
+  });
+
+  test.each([true, false])("is answered at once with what there is when the server stops (direct road: %s)", async (directRoad) => {
+    await using engine = new WatchedEngine();
+    await using endpoint = await openEndpoint({ engine, directRoad });
+    const call = endpoint.post(era, waiting);
+    await until(() => engine.watchers === 1);
+    await endpoint.mcp.stop(1_000);
+    expect((await call).message.result.structuredContent).toMatchObject({ found: false });
+    expect(endpoint.inFlight).toBe(0);
+  });
+});
+
+describe.each([true, false])("a call of a session (direct road: %s)", (directRoad) => {
+  const waiting = requestOf("handshake", "poll", "tools/call", { name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } });
+  const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "poll" } };
+
+  test("is cancelled by a notification of that session and by no other", async () => {
+    await using engine = new WatchedEngine();
+    await using endpoint = await openEndpoint({ engine, directRoad });
+    const mine = await openSession(endpoint);
+    const other = await openSession(endpoint);
+    const call = endpoint.post("handshake", waiting, { headers: mine });
+    await until(() => engine.watchers === 1);
+    await endpoint.post("handshake", cancelled, { headers: other });
+    await endpoint.post("handshake", cancelled);
+    await endpoint.post("handshake", cancelled, { headers: mine, caller: "somebody" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(engine.watchers).toBe(1);
+    expect((await endpoint.post("handshake", cancelled, { headers: mine })).status).toBe(202);
+    expect(await call).toMatchObject({ status: 202, text: "" });
+    await until(() => engine.watchers === 0);
+  });
+});

@@ -1,0 +1,70 @@
+import { Agent, request } from "node:http";
+import { mcpHeaders, toolCall } from "../support/http-messages.ts";
+import { openWorkerPort } from "../support/worker-port.ts";
+
+/** A well-behaved client: one call after the other, a write and a read in turn, and how long each took. */
+export interface HttpClientRequest {
+  readonly port: number;
+  readonly token: string;
+}
+/** Since the last report. */
+export interface HttpClientReport {
+  readonly calls: number;
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+const port = openWorkerPort();
+const { port: serverPort, token } = await port.next<HttpClientRequest>();
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+let took: number[] = [];
+let failed = 0;
+let stopped = false;
+
+function call(name: string, args: Readonly<Record<string, unknown>>, id: number): Promise<boolean> {
+  const body = JSON.stringify(toolCall(name, args, id));
+  return new Promise((resolve) => {
+    const sent = request({
+      host: "127.0.0.1",
+      port: serverPort,
+      path: "/mcp",
+      method: "POST",
+      agent,
+      headers: { ...mcpHeaders("tools/call", name), authorization: `Bearer ${token}`, "content-length": Buffer.byteLength(body) },
+    });
+    sent.once("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.once("end", () => resolve(response.statusCode === 200 && JSON.parse(text).id === id && JSON.parse(text).result?.isError === undefined));
+    });
+    sent.once("error", () => resolve(false));
+    sent.end(body);
+  });
+}
+
+async function work(): Promise<void> {
+  for (let id = 1; !stopped; id += 1) {
+    const fromMs = performance.now();
+    const isGood = await (id % 2 === 0 ? call("state_get", { key: "well-behaved" }, id) : call("state_set", { key: "well-behaved", value: id }, id));
+    took.push(performance.now() - fromMs);
+    if (!isGood) failed += 1;
+    // An agent thinks between two calls; a client that did not would measure itself.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+void work();
+for (;;) {
+  if ((await port.next<string>()) === "stop") {
+    stopped = true;
+    agent.destroy();
+    process.exit(0);
+  }
+  const sorted = took.toSorted((a, b) => a - b);
+  const at = (share: number): number => Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) * 10) / 10;
+  port.send({ calls: sorted.length, failed, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) } satisfies HttpClientReport);
+  took = [];
+  failed = 0;
+}

@@ -1,0 +1,65 @@
+import { readdirSync } from "node:fs";
+import { openServing } from "../../src/compose-serving.ts";
+import { readConfig } from "../../src/config.ts";
+import { createToken } from "../../src/domain/identity/tokens.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { HttpLimits } from "../../src/surfaces/http/http-limits.ts";
+import { openApiFixtures } from "../support/api-fixtures.ts";
+import { openWorkerPort } from "../support/worker-port.ts";
+
+/** A whole server in a process of its own, with tokens, and what it uses when it is asked. */
+export interface HttpServerRequest {
+  readonly flags: Readonly<Record<string, string>>;
+  readonly limits: Partial<HttpLimits>;
+  /** So many tokens, for the namespaces "t0", "t1" … */
+  readonly tokens: number;
+}
+export interface HttpServerReady {
+  readonly port: number;
+  readonly tokens: readonly string[];
+}
+export interface HttpServerUsage {
+  readonly residentMb: number;
+  readonly heapMb: number;
+  readonly descriptors: number;
+  readonly cpuMs: number;
+  readonly problems: readonly string[];
+  readonly inFlight: number;
+  readonly streams: number;
+  readonly sockets: number;
+  readonly bodyBytes: number;
+}
+
+const port = openWorkerPort();
+const { flags, limits, tokens } = await port.next<HttpServerRequest>();
+const problems: string[] = [];
+process.on("uncaughtException", (error) => problems.push(`uncaught: ${error.stack}`));
+process.on("unhandledRejection", (reason) => problems.push(`unhandled: ${String(reason)}`));
+const serving = await openServing(readConfig({ port: "0", ...flags }, {}), {
+  dashboardFolder: "nowhere",
+  log: (level, event, facts) => {
+    if (level === "error") problems.push(`${event} ${JSON.stringify(facts)}`);
+  },
+  limits,
+  apiRoutes: openApiFixtures().routes,
+});
+const scope = { store: serving.system, clock: systemClock, writer: "tester" };
+const made = await Promise.all(Array.from({ length: tokens }, (_, i) => createToken(scope, { name: `agent${i}`, role: "write", namespaces: [`t${i}`] })));
+port.send({ port: serving.address.port, tokens: made.map(({ secret }) => secret) } satisfies HttpServerReady);
+for (;;) {
+  await port.next<"usage">();
+  for (let i = 0; i < 3; i += 1) {
+    globalThis.gc?.();
+    await systemClock.sleep(20);
+  }
+  const { rss, heapUsed } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  port.send({
+    residentMb: Math.round(rss / 1e6),
+    heapMb: Math.round(heapUsed / 1e6),
+    descriptors: readdirSync("/proc/self/fd").length,
+    cpuMs: Math.round((user + system) / 1_000),
+    problems,
+    ...serving.front.usage,
+  } satisfies HttpServerUsage);
+}
