@@ -7,7 +7,7 @@ export type Era = "handshake" | "stateless";
 
 const statelessVersion = "2026-07-28";
 const clientInfo = { name: "bench", version: "1.0.0" };
-const envelope = {
+export const envelope = {
   "io.modelcontextprotocol/protocolVersion": statelessVersion,
   "io.modelcontextprotocol/clientInfo": clientInfo,
   "io.modelcontextprotocol/clientCapabilities": {},

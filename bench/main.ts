@@ -5,6 +5,7 @@ import type { EngineName } from "./engines/measure-engines.ts";
 import { engineNames, measureEngine } from "./engines/measure-engines.ts";
 import { measureFlatMemory } from "./flat-memory.ts";
 import { measureGrowth } from "./growth.ts";
+import { measureHttp } from "./http.ts";
 import { measureMigration } from "./migrate.ts";
 import type { Figure } from "./report.ts";
 import { isKept, renderTable, toJson } from "./report.ts";
@@ -29,7 +30,7 @@ Measures the product in src/ and prints each figure beside its floor, taken in t
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
   --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
   --calls COUNT     growth: calls over which memory is watched (default 200,000)
-  --only NAME,…     only these: durable, throughput, cold-start, idle-memory, resume, search, tokens; engines: ${engineNames.join(", ")}; growth: store, memory
+  --only NAME,…     only these: durable, throughput, http, cold-start, idle-memory, resume, search, tokens; engines: ${engineNames.join(", ")}; growth: store, memory
   --json            the figures as JSON
   --strict          exit with 1 when a budget is broken
   --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
@@ -57,6 +58,7 @@ const { values: flags } = parseArgs({
 const budgets: Readonly<Record<string, Measurement>> = {
   durable: measureDurable,
   throughput: measureThroughput,
+  http: measureHttp,
   "cold-start": measureColdStart,
   "idle-memory": measureIdleMemory,
   resume: measureResume,

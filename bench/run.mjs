@@ -25,7 +25,7 @@ const options = {
   logLevel: "warning",
 };
 await build({ ...options, entryPoints: ["bench/main.ts"], sourcemap: "inline" });
-await build({ ...options, entryPoints: ["bench/echo-server.ts"], minify: true });
+await build({ ...options, entryPoints: ["bench/echo-server.ts", "bench/http-echo-server.ts", "bench/commit-server.ts"], minify: true });
 
 const child = spawn(process.execPath, [join(out, "main.mjs"), ...process.argv.slice(2)], { stdio: "inherit" });
 child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));

@@ -6,12 +6,16 @@ import type { ServerCommand } from "./line-client.ts";
 /** Where the bundles are: this file is one of them when it runs. */
 const bundles = dirname(fileURLToPath(import.meta.url));
 
-export const echoServer: ServerCommand = { file: join(bundles, "echo-server.mjs") };
+export const bundled = (name: string): string => join(bundles, name);
+
+export const echoServer: ServerCommand = { file: bundled("echo-server.mjs") };
 
 /** What every measurement is given: a folder of its own on a real disk, and a way to say how far it is. */
 export interface Surroundings extends Disposable {
   readonly folder: string;
   product(storeName: string): ServerCommand;
+  /** The product over HTTP, on a free port; its first line says which. */
+  serving(storeName: string): ServerCommand;
   progress(text: string): void;
 }
 
@@ -24,6 +28,8 @@ export function openSurroundings({ dir, server }: { readonly dir?: string; reado
   return {
     folder,
     product: (storeName) => ({ file, args: ["--store", `sqlite:${join(folder, storeName)}`] }),
+    // The rate of one caller is limited, and a bench is one caller.
+    serving: (storeName) => ({ file, args: ["serve", "--json", "--port", "0", "--rate-limit", "1000000", "--store", `sqlite:${join(folder, storeName)}`] }),
     progress(text) {
       if (isTerminal) process.stderr.write(`\r\u001b[2K${text}`);
     },

@@ -52,7 +52,6 @@ const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "t
 /** What stands around every view. */
 export function Shell({ here, children }: { readonly here: Route; readonly children: ComponentChildren }) {
   const [menu, setMenu] = useState(false);
-  const main = useRef<HTMLElement>(null);
   useEffect(() => setMenu(false), [here]);
   useEffect(() => {
     if (!menu) return;
@@ -62,14 +61,7 @@ export function Shell({ here, children }: { readonly here: Route; readonly child
   }, [menu]);
   return (
     <div class={menu ? "shell menu-open" : "shell"}>
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault();
-          main.current?.focus();
-        }}
-      >
+      <a class="skip" href="#main">
         Skip to the content
       </a>
       <header class="bar">
@@ -86,7 +78,7 @@ export function Shell({ here, children }: { readonly here: Route; readonly child
         <Person />
       </aside>
       {menu && <div class="shade" onClick={() => setMenu(false)} aria-hidden="true" />}
-      <main id="main" ref={main} tabIndex={-1}>
+      <main id="main" tabIndex={-1}>
         {children}
       </main>
     </div>
@@ -164,8 +156,8 @@ function Person() {
       </div>
       {(me.readOnly || me.role === "read") && <p class="muted small">{me.readOnly ? "This server takes no changes." : "You can look, not change."}</p>}
       <div class="person-actions">
-        <button type="button" class="button quiet small" onClick={() => setTheme(next)} aria-label={`Theme: ${themeWords[now]}. Change to ${themeWords[next]}`}>
-          <Icon name={now} /> {now === "auto" ? "Auto" : now === "light" ? "Light" : "Dark"}
+        <button type="button" class="button quiet small" onClick={() => setTheme(next)} title={`Change to ${themeWords[next]}`}>
+          <Icon name={now} /> Theme: {now}
         </button>
         {readToken() !== undefined && (
           <button type="button" class="button quiet small" onClick={signOut}>
@@ -214,7 +206,9 @@ function SearchBox({ here }: { readonly here: Route }) {
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => event.key === "Escape" && box.current?.blur()}
         />
-        <kbd aria-hidden="true">/</kbd>
+        <span class="key" aria-hidden="true">
+          /
+        </span>
       </form>
     </search>
   );

@@ -2,7 +2,8 @@
 // `node scripts/screenshots.mjs [PART OF A NAME …]` takes only those whose name has one of the parts. The page is built first; the server is built from src.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +12,7 @@ import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import { buildDashboard } from "./build-dashboard.mjs";
 import { requireChromium } from "./test-services/chromium.mjs";
+import { cachedFolder, unpackPackages } from "./test-services/debian-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const target = join(root, "build", "screenshots");
@@ -93,8 +95,8 @@ async function takeAll(main, store) {
   try {
     const url = await addressOf(server);
     await enliven(url);
-    const { path, environment } = requireChromium();
-    browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...environment }, chromiumSandbox: false });
+    const { path } = requireChromium();
+    browser = await chromium.launch({ executablePath: path, env: { ...process.env, ...(await fonts()) }, chromiumSandbox: false });
     const shots = [
       ...Object.entries(views).map(([name, address]) => [name, address, undefined]),
       ...Object.entries(stories).map(([name, [address, act]]) => [name, address, act]),
@@ -113,6 +115,21 @@ async function takeAll(main, store) {
     server.kill();
     await once(server, "exit");
   }
+}
+
+/** The system's font of a bare machine is not what people see: pictures are taken with one that is close to theirs, where it can be fetched. */
+async function fonts() {
+  const folder = cachedFolder("fonts");
+  if (!existsSync(folder)) unpackPackages(folder, ["fonts-inter", "fonts-jetbrains-mono"], {});
+  if (!existsSync(folder)) return {};
+  const file = join(workplace, "fonts.conf");
+  const alias = (family, prefer) => `<alias binding="same"><family>${family}</family><prefer><family>${prefer}</family></prefer></alias>`;
+  const aliases = [alias("system-ui", "Inter"), alias("sans-serif", "Inter"), alias("monospace", "JetBrains Mono"), alias("ui-monospace", "JetBrains Mono")].join("");
+  await writeFile(
+    file,
+    `<?xml version="1.0"?><fontconfig><dir>${join(folder, "usr/share/fonts")}</dir><dir>/usr/share/fonts</dir><cachedir>${join(workplace, "fonts")}</cachedir>${aliases}</fontconfig>\n`,
+  );
+  return { FONTCONFIG_FILE: file };
 }
 
 async function addressOf(server) {

@@ -3,12 +3,13 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const reports = join(root, "build", "test-reports");
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-const stepMinutesMax = 12;
+const stepMinutesMax = 15;
 const thisNode = `Node ${process.versions.node.split(".")[0]}`;
 
 /** What a test file exercises, by its path; the first match counts. A title that ends in "on ENGINE" says more than the path; the driver follows from the engine and the runtime. */
@@ -62,35 +63,56 @@ const startedMs = performance.now();
 rmSync(reports, { recursive: true, force: true });
 mkdirSync(reports, { recursive: true });
 
-await step("build", [process.execPath, "scripts/build.mjs"]);
-await step("types", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "."]);
-await step("lint", [process.execPath, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]);
-await step("generated documents", [process.execPath, "scripts/generate.mjs", "--check"]);
-// Fetched before the tests, which start their own servers from these programs and fail one by one where they are missing.
-await service("Redis", "redis.mjs", "redis");
-await service("PostgreSQL", "postgres.mjs", "postgres");
-// Campaigns start dozens of processes each: one at a time, and apart from tests that look at the clock.
-const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers", "test/timing"];
-await tests("tests", thisNode, [process.execPath, vitest, "run", ...["test/stories", ...campaigns].flatMap((folder) => ["--exclude", `${folder}/**`])]);
-await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
-const node24 = await service("Node 24", "node24.mjs");
-if (node24 !== undefined) await tests("tests on Node 24", "Node 24", [node24, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
-const clients = [await service("Inspector", "inspector.mjs"), await service("Python client", "python-client.mjs"), await service("Clients", "clients.mjs")];
-if (node24 !== undefined && clients.every((path) => path !== undefined)) await tests("stories", thisNode, [process.execPath, vitest, "run", "test/stories"]);
+// Programs that the tests need, fetched one after another beside everything else; each is waited for where it is first used.
+const redis = service("Redis", "redis.mjs", "redis");
+const postgres = redis.then(() => service("PostgreSQL", "postgres.mjs", "postgres"));
+const node24 = postgres.then(() => service("Node 24", "node24.mjs"));
+const clients = node24.then(async () => [
+  await service("Inspector", "inspector.mjs"),
+  await service("Python client", "python-client.mjs"),
+  await service("Clients", "clients.mjs"),
+]);
+
+await Promise.all([
+  step("build", [process.execPath, "scripts/build.mjs"]),
+  step("types", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "."]),
+  step("lint", [process.execPath, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]),
+  step("generated documents", [process.execPath, "scripts/generate.mjs", "--check"]),
+]);
+// The tests start servers of their own from these programs, and fail one by one where they are missing.
+await Promise.all([redis, postgres]);
+
+// Campaigns start dozens of processes each: one file at a time. What looks at the clock runs last, when nothing else does.
+const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers"];
+const quiet = ["test/timing"];
+const apart = ["test/stories", ...campaigns, ...quiet];
+
+// Two streams: much of what both do is to wait, for disks, servers and lapses.
+await Promise.all([
+  (async () => {
+    await tests("tests", thisNode, [process.execPath, vitest, "run", ...apart.flatMap((folder) => ["--exclude", `${folder}/**`])]);
+    const fetched = [await node24, ...(await clients)];
+    if (fetched.every((path) => path !== undefined)) await tests("stories", thisNode, [process.execPath, vitest, "run", "test/stories"]);
+  })(),
+  (async () => {
+    await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
+    const runtime = await node24;
+    if (runtime !== undefined) await tests("tests on Node 24", "Node 24", [runtime, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
+  })(),
+]);
+await tests("quiet", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...quiet]);
 conclude();
 
 /** One command that passes or fails as a whole. */
 async function step(name, command) {
-  announce(name);
-  const { code, seconds } = await run(command);
+  const { code, seconds } = await run(name, command);
   rows.push({ suite: name, engine: "", runtime: thisNode, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0, seconds });
   if (code !== 0) remarks.push(`FAILED ${name}: ${command.map((word) => (word === process.execPath ? "node" : word)).join(" ")}`);
 }
 
 /** Something the tests need that is fetched on first use; prints its path. Answers undefined, and counts a failure, where it cannot be had. */
 async function service(name, script, engine) {
-  announce(name);
-  const { code, seconds, stdout } = await run([process.execPath, join("scripts", "test-services", script)], { capture: true });
+  const { code, seconds, stdout } = await run(name, [process.execPath, join("scripts", "test-services", script)]);
   const [path, version] = stdout.trim().split("\n").reverse();
   if (engine !== undefined) versions[engine] = version;
   if (code === 0 && path !== undefined && existsSync(path)) return path;
@@ -100,9 +122,8 @@ async function service(name, script, engine) {
 }
 
 async function tests(name, runtime, command) {
-  announce(name);
   const report = join(reports, `${name.replaceAll(" ", "-")}.json`);
-  const { code, seconds } = await run([...command, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]);
+  const { code, seconds } = await run(name, [...command, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]);
   const results = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")).testResults : [];
   const failures = results.reduce((total, file) => total + addFile(file, runtime), 0);
   if (results.length === 0) addFailure(name, runtime, seconds, `${name} ended with exit code ${code} and without a report.`);
@@ -161,18 +182,22 @@ function rowOf(suite, engine, runtime) {
   return row;
 }
 
-/** Runs to the end, or to the time limit: a run that hangs must fail, not wait for somebody to notice. */
-function run([command, ...args], { capture = false } = {}) {
+/**
+ * Runs to the end, or to the time limit: a run that hangs must fail, not wait for somebody to notice. What it prints is passed on at once,
+ * each line behind the run's name, because several run at a time.
+ */
+function run(name, [command, ...args]) {
   return new Promise((resolve) => {
     const fromMs = performance.now();
-    // A group of its own, so that the time limit also ends what the command has started.
-    const child = spawn(command, args, { cwd: root, stdio: ["ignore", capture ? "pipe" : "inherit", "inherit"], detached: process.platform !== "win32" });
+    // A group of its own, so that the time limit also ends what the command has started; where the system shares its time out by groups, none starves the others.
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: process.platform !== "win32" });
     let stdout = "";
-    child.stdout?.setEncoding("utf8").on("data", (text) => {
+    child.stdout.on("data", (text) => {
       stdout += text;
     });
+    for (const output of [child.stdout, child.stderr]) createInterface({ input: output.setEncoding("utf8") }).on("line", (line) => process.stdout.write(`${name} | ${line}\n`));
     const limit = setTimeout(() => {
-      process.stderr.write(`No end after ${stepMinutesMax} minutes; stopped.\n`);
+      process.stderr.write(`${name} | No end after ${stepMinutesMax} minutes; stopped.\n`);
       end(child);
     }, stepMinutesMax * 60_000);
     const stop = () => end(child);
@@ -197,10 +222,6 @@ function end(child) {
   } catch {
     // It ended by itself meanwhile.
   }
-}
-
-function announce(name) {
-  process.stdout.write(`\n== ${name}\n`);
 }
 
 function conclude() {

@@ -33,7 +33,6 @@ export function ChartFigure({ summary, note, headings, rows, children }: ChartFi
               </thead>
               <tbody>
                 {rows.map((row, index) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: a row has no other name.
                   <tr key={index}>
                     {row.map((cell, column) => (
                       <td key={headings[column]}>{cell}</td>

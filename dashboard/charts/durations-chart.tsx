@@ -29,14 +29,7 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
   return (
     <ChartFigure
       summary={summary}
-      note={
-        <>
-          median {formatDuration(median)}, 95 % within {formatDuration(slow)}
-          <span class="legend">
-            <span class="dot good" /> done <span class="dot bad" /> failed <span class="dot off" /> cancelled
-          </span>
-        </>
-      }
+      note={`median ${formatDuration(median)}, 95 % within ${formatDuration(slow)}`}
       headings={["Run", "Name", "Status", "Took"]}
       rows={marks.map(({ runId, name, status, tookMs }) => [
         <a key="run" href={hrefOf(namespace, "runs", runId)}>
@@ -76,5 +69,13 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
         )}
       </div>
     </ChartFigure>
+  );
+}
+
+export function DurationsLegend() {
+  return (
+    <span class="legend">
+      <span class="dot good" /> done <span class="dot bad" /> failed <span class="dot off" /> cancelled
+    </span>
   );
 }

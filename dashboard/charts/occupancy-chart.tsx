@@ -12,6 +12,8 @@ const axisHeight = 20;
 const windowMs = 3_600_000;
 const lanesMax = 10;
 
+const lastHeldMs = ({ spans }: Overview["leaseOccupancy"][number]): number => Math.max(...spans.map(({ untilMs }) => untilMs ?? Number.POSITIVE_INFINITY));
+
 /** A lane for each resource: who held it when, over the last hour. A bar that reaches the right edge is held now. */
 export function OccupancyChart({ lanes }: { readonly lanes: Overview["leaseOccupancy"] }) {
   const [box, width] = useWidth<HTMLDivElement>();
@@ -19,7 +21,8 @@ export function OccupancyChart({ lanes }: { readonly lanes: Overview["leaseOccup
   useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
   const nowMs = serverNowMs();
   const fromMs = nowMs - windowMs;
-  const shown = lanes.slice(0, lanesMax);
+  // What is held now comes first, then what was held last.
+  const shown = lanes.toSorted((a, b) => lastHeldMs(b) - lastHeldMs(a)).slice(0, lanesMax);
   const height = shown.length * laneHeight + axisHeight;
   const x = linear(fromMs, nowMs, 0, width);
   const held = lanes.filter(({ spans }) => spans.some(({ untilMs }) => untilMs === undefined)).length;

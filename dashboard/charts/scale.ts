@@ -1,8 +1,8 @@
-/** The smallest of 1, 2, 5, 10, 20, 50 … that is not below the value. */
+/** A round number that is not below the value, and not far above it; its half is round as well. */
 export function niceCeiling(value: number): number {
   if (value <= 1) return 1;
   const size = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5, 10].find((step) => step * size >= value) ?? 10) * size;
+  return ([1, 2, 3, 4, 6, 8, 10].find((step) => step * size >= value) ?? 10) * size;
 }
 
 export const linear =

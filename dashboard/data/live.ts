@@ -28,7 +28,6 @@ let following: { readonly namespace: string; readonly stop: AbortController } | 
 let wake: (() => void) | undefined;
 let greeted: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 let gathered: ActivityItem[] = [];
-let gathering: ReturnType<typeof setTimeout> | undefined;
 
 export function listen(listener: Listener): () => void {
   listeners.add(listener);
@@ -127,13 +126,14 @@ function pause(ms: number, why: string, signal: AbortSignal): Promise<void> {
 }
 
 function gather(change: ActivityItem): void {
+  if (gathered.length === 0) setTimeout(tellGathered, gatherMs);
   gathered.push(change);
-  gathering ??= setTimeout(() => {
-    gathering = undefined;
-    const changes = gathered;
-    gathered = [];
-    if (changes.length > 0) tell({ changes, everything: false });
-  }, gatherMs);
+}
+
+function tellGathered(): void {
+  const changes = gathered;
+  gathered = [];
+  if (changes.length > 0) tell({ changes, everything: false });
 }
 
 function tell(news: News): void {

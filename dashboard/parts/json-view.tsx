@@ -9,9 +9,17 @@ const clippedCharacters = 6_000;
 const colouredCharactersMax = 60_000;
 const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 
-/** A stored value as indented JSON. */
-export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
+/** Small enough for one line. */
+const oneLineCharacters = 64;
+const oneLine = (value: unknown): string | undefined => {
   const text = prettyJson(value);
+  const line = text.replaceAll(/\n\s*/g, " ");
+  return line.length <= oneLineCharacters ? line : undefined;
+};
+
+/** A stored value as indented JSON; `compact`: in one line where it fits. */
+export function JsonView({ value, label, compact = false }: { readonly value: unknown; readonly label: string; readonly compact?: boolean }) {
+  const text = (compact ? oneLine(value) : undefined) ?? prettyJson(value);
   const [open, setOpen] = useState(false);
   const shown = open || text.length <= clippedCharacters ? text : `${text.slice(0, clippedCharacters)}…`;
   return (

@@ -33,7 +33,6 @@ export function Loading({ what, lines = 6 }: { readonly what: string; readonly l
   return (
     <div class="loading" role="status" aria-label={`Loading ${what}`}>
       {Array.from({ length: lines }, (_, line) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all alike.
         <div key={line} class="loading-line" />
       ))}
     </div>

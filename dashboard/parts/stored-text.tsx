@@ -3,13 +3,12 @@ import { useState } from "preact/hooks";
 import { formatBytes } from "./format.ts";
 
 /**
- * Characters that nobody sees and that change what others see: controls, direction marks and overrides, zero widths, tag characters.
- * In running text the joiners that scripts and emoji need are left alone.
+ * Characters that nobody sees and that change what others see: controls, direction marks and overrides, zero widths, tag characters, fillers.
+ * The signs that stand before Arabic numbers are of the same class and can be seen.
  */
-const unseenInNames =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu;
-const unseenInProse =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u180E\u200B\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu;
+const unseenInNames = /\u034F|[[\p{Cc}\p{Cf}\u115F\u1160\u3164\uFFA0]--[\t\n\u0600-\u0605\u06DD\u070F\u08E2]]/gv;
+/** In running text the joiners and marks that scripts and emoji need are left alone. */
+const unseenInProse = /\u034F|[[\p{Cc}\p{Cf}\u115F\u1160\u3164\uFFA0]--[\t\n\r\u0600-\u0605\u06DD\u070F\u08E2\u200C-\u200F]]/gv;
 
 const meanings: Readonly<Record<string, string>> = {
   "\u200B": "zero width space",

@@ -26,7 +26,7 @@ export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: 
   const [chosen, setChosen] = useState<number>();
   const [shows, setShows] = useState<"changes" | "whole">("changes");
   const found = versions.findIndex(({ revision }) => revision === chosen);
-  const index = found < 0 ? 0 : found;
+  const index = Math.max(0, found);
   const version = versions[index];
   const before = versions[index + 1];
   if (version === undefined) return <Empty title="No past is kept">History has forgotten earlier versions, or this was never written.</Empty>;

@@ -102,7 +102,6 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
           ))}
         </div>
       </div>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the links inside. */}
       <div class="table-body" role="rowgroup" ref={body} onKeyDown={walk} style={{ paddingTop: `${range.first * range.height}px`, height: `${rows.length * range.height}px` }}>
         {shown.map((row, offset) => {
           const index = range.first + offset;

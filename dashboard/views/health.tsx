@@ -1,4 +1,4 @@
-import type { HealthView as Health, Overview } from "../../src/surfaces/dashboard/api.ts";
+import type { HealthView as Health } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { connection } from "../data/live.ts";
 import { useQuery } from "../data/use-query.ts";
@@ -12,14 +12,14 @@ import { useView } from "../view-context.ts";
 
 export function HealthView() {
   const { me, api, namespace } = useView();
-  const query = useQuery<Overview>(`${api}/overview`, () => false);
+  const query = useQuery<Health>(`${api}/health`, () => false);
   const { state } = useCell(connection);
   const endpoint = `${location.origin}/ns/${encodeURIComponent(namespace)}/mcp`;
   return (
     <>
       <PageHead title="Health" lead="The store behind this server, and how it keeps what it is given." />
       <Answer query={query} what="the health of the store">
-        {({ health }) => <Store health={health} />}
+        {(health) => <Store health={health} />}
       </Answer>
       <div class="grid">
         <Panel title="Connect an agent" class="half">

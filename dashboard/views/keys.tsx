@@ -162,7 +162,6 @@ function Folders({ prefix }: { readonly prefix: string }) {
           <a href={hrefOf(namespace, "keys")}>all keys</a>
         </li>
         {parts.map((part, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the same part can stand at two places of the way.
           <li key={index}>
             <a href={hrefOf(namespace, "keys", undefined, { prefix: `${parts.slice(0, index + 1).join("/")}/` })}>
               <Name text={part} />

@@ -1,6 +1,6 @@
 import type { Overview, RunStatusName } from "../../src/surfaces/dashboard/api.ts";
 import { CommitsChart } from "../charts/commits-chart.tsx";
-import { DurationsChart } from "../charts/durations-chart.tsx";
+import { DurationsChart, DurationsLegend } from "../charts/durations-chart.tsx";
 import { OccupancyChart } from "../charts/occupancy-chart.tsx";
 import { noteServerTime } from "../data/server-clock.ts";
 import { useFeed } from "../data/use-feed.ts";
@@ -16,7 +16,7 @@ import type { NamespaceView } from "../router.ts";
 import { hrefOf } from "../router.ts";
 import { useView } from "../view-context.ts";
 
-const feedSize = 14;
+const feedSize = 10;
 
 export function OverviewView() {
   const { api, namespace } = useView();
@@ -34,7 +34,7 @@ export function OverviewView() {
               <Panel title="Commits per minute" class="half">
                 <CommitsChart {...overview.commitsPerMinute} />
               </Panel>
-              <Panel title="Run durations" class="half">
+              <Panel title="Run durations" class="half" aside={overview.runDurations.length > 0 && <DurationsLegend />}>
                 {overview.runDurations.length === 0 ? (
                   <Empty title="No run has ended yet">Each run that ends is drawn here: when it ended, and how long it took.</Empty>
                 ) : (

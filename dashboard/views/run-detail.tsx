@@ -80,7 +80,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
           ["Created", <Ago key="created" at={run.createdAtMs} />],
           ["Changed", <Ago key="changed" at={run.updatedAtMs} />],
           ["Took", finished ? formatDuration(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : undefined],
-          ...Object.entries(run.tags).map(([name, value]) => [name, <Name key={name} text={value} />] as const),
+          ["Tags", Object.keys(run.tags).length === 0 ? undefined : <Tags key="tags" tags={run.tags} />],
         ]}
       />
       {detail.error !== undefined && (
@@ -110,13 +110,13 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
                     <Who agent={agent} writer={writer} />
                     <Ago at={atMs} />
                   </div>
-                  <JsonView value={output} label={`Output of step ${step}`} />
+                  <JsonView value={output} label={`Output of step ${step}`} compact />
                 </li>
               ))}
             </ol>
           )}
         </Panel>
-        <Panel title="What happened" class="half">
+        <Panel title="What happened" class="half follows">
           <Timeline timeline={timeline} complete={detail.timelineComplete !== false} />
         </Panel>
       </div>
@@ -126,6 +126,19 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
         </Panel>
       )}
     </>
+  );
+}
+
+function Tags({ tags }: { readonly tags: Run["tags"] }) {
+  const { namespace } = useView();
+  return (
+    <span class="run-tags">
+      {Object.entries(tags).map(([name, value]) => (
+        <a key={name} class="chip" href={hrefOf(namespace, "runs", undefined, { tag: `${name}=${value}` })}>
+          <Name text={`${name}=${value}`} />
+        </a>
+      ))}
+    </span>
   );
 }
 

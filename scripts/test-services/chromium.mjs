@@ -11,7 +11,7 @@ const names = ["chromium-headless-shell", "chromium", "chromium-browser", "googl
 const usualFolders = ["/usr/bin", "/usr/local/bin", "/usr/lib/chromium", "/snap/bin", "/opt/google/chrome", "/opt/homebrew/bin", "/Applications/Google Chrome.app/Contents/MacOS"];
 const packages = ["chromium-headless-shell", "chromium-common", "fonts-dejavu-core"];
 
-/** The path of a Chromium that runs here, its version, and what it wants in its environment. */
+/** The path of a Chromium that runs here, and its version. */
 export function requireChromium() {
   const given = process.env.HOLDFAST_TEST_CHROMIUM;
   const found = find(given === undefined ? candidates([...pathFolders(), ...usualFolders]) : [given]) ?? find(candidates([join(cachedFolder("chromium"), "bin")]));
@@ -34,22 +34,20 @@ const candidates = (folders) => names.flatMap((name) => folders.filter((folder) 
 function find(paths) {
   for (const path of paths) {
     const version = /(\d+)\.\d+\.\d+/.exec(run(path, ["--version"], { timeout: 20_000 }).stdout ?? "");
-    if (version !== null && Number(version[1]) >= versionMin) return { path, version: `Chromium ${version[0]}`, environment: fontEnvironment() };
+    if (version !== null && Number(version[1]) >= versionMin) return { path: withFonts(path), version: `Chromium ${version[0]}` };
   }
   return undefined;
 }
 
-/** A machine without any font draws no text at all; the one that was fetched is used there. */
-function fontEnvironment() {
-  if (existsSync("/etc/fonts/fonts.conf") || process.platform !== "linux") return {};
+/** A machine without any font draws no text at all: there it is started with the one that was fetched. */
+function withFonts(path) {
   const folder = cachedFolder("chromium");
+  if (existsSync("/etc/fonts/fonts.conf") || process.platform !== "linux" || !existsSync(join(folder, "usr/share/fonts"))) return path;
   const file = join(folder, "fonts.conf");
-  if (existsSync(folder) && !existsSync(file))
-    writeFileSync(
-      file,
-      `<?xml version="1.0"?><fontconfig><dir>${join(folder, "usr/share/fonts")}</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>\n`,
-    );
-  return existsSync(file) ? { FONTCONFIG_FILE: file } : {};
+  const launcher = join(folder, "bin", "chromium-with-fonts");
+  writeFileSync(file, `<?xml version="1.0"?><fontconfig><dir>${join(folder, "usr/share/fonts")}</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>\n`);
+  writeFileSync(launcher, `#!/bin/sh\nFONTCONFIG_FILE="${file}" exec "${path}" "$@"\n`, { mode: 0o755 });
+  return launcher;
 }
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url))

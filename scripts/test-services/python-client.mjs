@@ -1,36 +1,33 @@
-// The official Python client of MCP, pinned, in a virtual environment under .cache/python-client.
+// The official Python client of MCP, and Prometheus's own reader of its text format, pinned, in a virtual environment under .cache/python-client.
 // `node scripts/test-services/python-client.mjs` prints the interpreter that can import it.
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const pythonClientVersion = "2.3.0";
+const wanted = ["mcp==2.3.0", "prometheus-client==0.26.0"];
 const folder = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache", "python-client");
 const interpreter = process.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
-const asksVersion = ["-c", "import importlib.metadata; print(importlib.metadata.version('mcp'))"];
+const asksVersions = ["-c", "import importlib.metadata as m, sys; print(*(n + '==' + m.version(n) for n in sys.argv[1:]))", ...wanted.map((each) => each.split("==")[0])];
 
-/** Path of a Python interpreter with the client; makes the environment first where it is missing or of another version. */
+/** Path of a Python interpreter with the packages; makes the environment first where one is missing or of another version. */
 function requirePythonClient() {
-  if (foundVersion() !== pythonClientVersion) install();
-  if (foundVersion() !== pythonClientVersion) throw new Error(`The Python environment in ${folder} does not give mcp ${pythonClientVersion}. Remove that folder and try again.`);
+  if (!isComplete()) install();
+  if (!isComplete()) throw new Error(`The Python environment in ${folder} does not give ${wanted.join(" and ")}. Remove that folder and try again.`);
   return interpreter;
 }
 
-function foundVersion() {
-  if (!existsSync(interpreter)) return undefined;
-  const { status, stdout } = spawnSync(interpreter, asksVersion, { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
+function isComplete() {
+  if (!existsSync(interpreter)) return false;
+  const { status, stdout } = spawnSync(interpreter, asksVersions, { encoding: "utf8" });
+  return status === 0 && stdout.trim() === wanted.join(" ");
 }
 
 function install() {
-  rmSync(folder, { recursive: true, force: true });
-  makeEnvironment();
-  const { status, stderr } = spawnSync(interpreter, ["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--no-input", `mcp==${pythonClientVersion}`], {
-    encoding: "utf8",
-  });
-  if (status !== 0)
-    throw new Error(`The stories need the Python client, and pip could not install mcp==${pythonClientVersion}. Make the Python package index reachable.\n${stderr}`);
+  // What is there already is kept where it serves: only what is missing is fetched.
+  if (!existsSync(interpreter)) makeEnvironment();
+  const { status, stderr } = spawnSync(interpreter, ["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--no-input", ...wanted], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`The stories need the Python client, and pip could not install ${wanted.join(" and ")}. Make the Python package index reachable.\n${stderr}`);
 }
 
 /** Debian keeps `venv` in a package of its own; as root it is fetched, otherwise the message says how. */

@@ -3,6 +3,7 @@ export interface Family {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
+  readonly labels: readonly string[];
   readonly samples: readonly Sample[];
 }
 

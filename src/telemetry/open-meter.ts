@@ -66,11 +66,11 @@ export function openMeter(nowMs: () => number = () => performance.now()): OpenMe
     register(name, type, labels, () => {
       const recorder = new SeriesTable(labels, () => new Sum());
       const samples = (): Sample[] => recorder.all.map(({ values, series }) => ({ labels: named(labels, values), value: series.value }));
-      return { recorder, family: async () => ({ name, help, type, samples: samples() }) };
+      return { recorder, family: async () => ({ name, help, type, labels, samples: samples() }) };
     });
 
   const readings = (type: "counter" | "gauge", name: string, help: string, read: () => Reading | Promise<Reading>, labels: LabelNames = []): void =>
-    void register(name, type, labels, () => ({ recorder: undefined, family: async () => ({ name, help, type, samples: readingSamples(labels, await readInTime(read)) }) }));
+    void register(name, type, labels, () => ({ recorder: undefined, family: async () => ({ name, help, type, labels, samples: readingSamples(labels, await readInTime(read)) }) }));
 
   return {
     nowMs,
@@ -80,7 +80,7 @@ export function openMeter(nowMs: () => number = () => performance.now()): OpenMe
       register(name, "histogram", labels, () => {
         const recorder = new SeriesTable(labels, () => new Spread(bounds));
         const samples = (): Sample[] => recorder.all.flatMap(({ values, series }) => spreadSamples(bounds, named(labels, values), series));
-        return { recorder, family: async () => ({ name, help, type: "histogram" as const, samples: samples() }) };
+        return { recorder, family: async () => ({ name, help, type: "histogram" as const, labels, samples: samples() }) };
       }),
     gauge: (name, help, read, labels) => readings("gauge", name, help, read, labels),
     total: (name, help, read, labels) => readings("counter", name, help, read, labels),

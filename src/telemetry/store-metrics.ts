@@ -11,7 +11,7 @@ const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 export function openStoreMetrics(meter: Meter): StoreObserver {
   const commits = meter.counter(
     "holdfast_commits_total",
-    "Commits answered: committed, conflict (a check failed), replayed (a known request key), refused or the code of an error.",
+    "Commits answered: committed, conflict (a check failed), replayed (a known request key) or the code of an error.",
     ["outcome"],
   );
   const committed = commits.of("committed");

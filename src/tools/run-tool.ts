@@ -50,11 +50,11 @@ async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, lo
     const output = await tool.handle(contextOf(tool, checkedArgs, base, call), checkedArgs);
     const checked = tool.output.safeParse(output);
     if (!checked.success)
-      return defect(tool, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
+      return defect(tool, call, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
     return { ok: true, structured: output };
   } catch (error) {
-    if (!isHoldfastError(error)) return defect(tool, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-    if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, problem: error.stack, cause: String(error.cause) });
+    if (!isHoldfastError(error)) return defect(tool, call, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, trace: call.span?.traceId, problem: error.stack, cause: String(error.cause) });
     return { ok: false, error: failureOf(error) };
   }
 }
@@ -93,8 +93,8 @@ function failureOf({ code, message, hint, details }: HoldfastError): ToolFailure
 }
 
 /** Ours, not the caller's: the log gets everything, the caller one fixed sentence without stack, path or query. */
-function defect(tool: Tool, log: Log, facts: Record<string, unknown>): ToolOutcome {
-  log("error", "tool_failed", { tool: tool.name, ...facts });
+function defect(tool: Tool, { span }: ToolCall, log: Log, facts: Record<string, unknown>): ToolOutcome {
+  log("error", "tool_failed", { tool: tool.name, trace: span?.traceId, ...facts });
   return {
     ok: false,
     error: {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { retrySafe } from "../../src/verify/campaigns/retry.ts";
-import { faultsIn, openCampaign, runAndPrint } from "../support/campaign.ts";
+import { openCampaign, runAndPrint } from "../support/campaign.ts";
 import { sharedEngines } from "../support/engines.ts";
 
 for (const on of sharedEngines)
@@ -15,8 +15,3 @@ for (const on of sharedEngines)
       expect(result.figures.effects).toBe(result.figures.requests);
     });
   });
-
-test("requests are seen to have two effects when the engine forgets request keys", { timeout: 60_000 }, async () => {
-  const context = await openCampaign({ fault: "forgottenRequestKeys" });
-  expect(faultsIn(await retrySafe(context, { cuts: 4, lines: 2 }))).toEqual(expect.arrayContaining(["effect_twice", "answers_differ"]));
-});

@@ -13,7 +13,9 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => installed.remove());
 
-const claimSeconds = 10;
+/** Longer than all that is done under the claim takes, also where processes start slowly; the last one is left to lapse. */
+const claimSeconds = 120;
+const lastClaimSeconds = 3;
 
 describe.each<Era>(["legacy", "modern"])("the installed package and the official Inspector, %s era", (era) => {
   const agents = { first: `first-${era}`, second: `second-${era}` };
@@ -40,7 +42,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     const { run_id } = await inspector.call("workflow_create", { name: "release", tags: { era }, input: { steps: 3 } });
 
     // Two clients with a server process each, at the same time.
-    const claim = (agent_id: string) => inspector.call("workflow_claim", { run_id, agent_id, ttl_seconds: claimSeconds });
+    const claim = (agent_id: string, ttl_seconds = claimSeconds) => inspector.call("workflow_claim", { run_id, agent_id, ttl_seconds });
     const claims = await Promise.all([claim(agents.first), claim(agents.second)]);
     const won = claims.find((answer) => answer.claimed);
     const refused = claims.find((answer) => !answer.claimed);
@@ -50,6 +52,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     for (const step of [1, 2]) await inspector.call("workflow_checkpoint", { run_id, step, output: { step }, agent_id: won.agent_id, token: won.token });
 
     // The winner waits for an approval that never comes, and its server is killed in the middle of the call.
+    expect(await claim(won.agent_id, lastClaimSeconds)).toMatchObject({ claimed: true, token: won.token });
     await rm(installed.pidFile, { force: true });
     const waiting = inspector.callTool("state_get", { key: `approval-${era}`, wait_for_version_above: 0, wait_seconds: 50 });
     while (!existsSync(installed.pidFile)) await sleep(20);

@@ -2,7 +2,6 @@ import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { adoptEntry } from "../../src/domain/journal/adopt-entry.ts";
 import { checkpointId } from "../../src/domain/research/checkpoint-id.ts";
-import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { instructionsCharactersMax, instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
 import { promptsFor } from "../../src/surfaces/mcp/prompts.ts";
 import { subscribedUrisMax } from "../../src/surfaces/mcp/subscriptions.ts";
@@ -11,6 +10,7 @@ import { profiles, selectTools } from "../../src/tools/profiles.ts";
 import { toolsets } from "../../src/tools/tool.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { connectClient, contextOn, eras } from "../support/mcp-connection.ts";
+import { WatchedEngine } from "../support/watched-engine.ts";
 
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
@@ -434,18 +434,4 @@ async function saveMemories(client: Client): Promise<{ readonly checkpointId: st
   await call("save_knowledge", { id: "limits", content: "ten at once", skill: "shipping" });
   await call("save_knowledge", { id: "doubtful", content: "who knows", trust: "quarantined" });
   return { checkpointId: (data as { checkpointId: string }).checkpointId, checkpoint_id: checkpoint_id as string };
-}
-
-/** The memory engine, counting who listens to its bell. */
-class WatchedEngine extends MemoryEngine {
-  watchers = 0;
-
-  override onChange(namespace: string, ring: () => void): () => void {
-    const stop = super.onChange(namespace, ring);
-    this.watchers += 1;
-    return () => {
-      this.watchers -= 1;
-      stop();
-    };
-  }
 }

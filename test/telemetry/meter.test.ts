@@ -61,7 +61,7 @@ describe("the meter", () => {
   });
 
   test("escapes what would end a line or a label, in help and in values", () => {
-    const text = exposition([{ name: "x", help: "a\\b\nc", type: "gauge", samples: [{ labels: [["l", 'q"b\\s\nn']], value: Number.NaN }] }]);
+    const text = exposition([{ name: "x", help: "a\\b\nc", type: "gauge", labels: ["l"], samples: [{ labels: [["l", 'q"b\\s\nn']], value: Number.NaN }] }]);
     expect(text).toBe('# HELP x a\\\\b\\nc\n# TYPE x gauge\nx{l="q\\"b\\\\s\\nn"} NaN\n');
   });
 

@@ -68,10 +68,10 @@ describe.each([true, false])("spans of a stdio connection, direct road %s", (dir
     await using connection = openRaw({ directRoad, server: { tracer: openTo(receiver) } });
     await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
     await connection.request("tools/call", { name: "state_set", arguments: { key: "a", value: 1 } });
-    await connection.request("tools/call", { name: "workflow_get", arguments: { run_id: "none" } });
+    await connection.request("tools/call", { name: "workflow_resume", arguments: { run_id: "none" } });
     await connection.request("resources/read", { uri: "holdfast://state/a" });
     const spans = await receiver.received(3, ({ kind }) => kind === server);
-    expect(spans.find(({ name }) => name === "tools/call workflow_get")).toMatchObject({
+    expect(spans.find(({ name }) => name === "tools/call workflow_resume")).toMatchObject({
       status: 2,
       attributes: { "error.type": "tool_error", "holdfast.error.code": "not_found" },
     });

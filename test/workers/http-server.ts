@@ -28,11 +28,14 @@ export interface HttpServerUsage {
   readonly streams: number;
   readonly sockets: number;
   readonly bodyBytes: number;
+  /** Of the fixtures' own streams: begun and ended. */
+  readonly fixtureStreams: readonly [number, number];
 }
 
 const port = openWorkerPort();
 const { flags, limits, tokens } = await port.next<HttpServerRequest>();
 const problems: string[] = [];
+const fixtures = openApiFixtures();
 process.on("uncaughtException", (error) => problems.push(`uncaught: ${error.stack}`));
 process.on("unhandledRejection", (reason) => problems.push(`unhandled: ${String(reason)}`));
 const serving = await openServing(readConfig({ port: "0", ...flags }, {}), {
@@ -41,14 +44,15 @@ const serving = await openServing(readConfig({ port: "0", ...flags }, {}), {
     if (level === "error") problems.push(`${event} ${JSON.stringify(facts)}`);
   },
   limits,
-  apiRoutes: openApiFixtures().routes,
+  apiRoutes: fixtures.routes,
 });
 const scope = { store: serving.system, clock: systemClock, writer: "tester" };
 const made = await Promise.all(Array.from({ length: tokens }, (_, i) => createToken(scope, { name: `agent${i}`, role: "write", namespaces: [`t${i}`] })));
 port.send({ port: serving.address.port, tokens: made.map(({ secret }) => secret) } satisfies HttpServerReady);
 for (;;) {
-  await port.next<"usage">();
-  for (let i = 0; i < 3; i += 1) {
+  const wanted = await port.next<"usage" | "look">();
+  // What is only waiting to be collected is not in use.
+  for (let i = 0; i < 3 && wanted === "usage"; i += 1) {
     globalThis.gc?.();
     await systemClock.sleep(20);
   }
@@ -61,5 +65,6 @@ for (;;) {
     cpuMs: Math.round((user + system) / 1_000),
     problems,
     ...serving.front.usage,
+    fixtureStreams: [fixtures.seen.streams, fixtures.seen.endedStreams],
   } satisfies HttpServerUsage);
 }

@@ -22,18 +22,18 @@ export interface RecentWork {
 
 export const newRecentWork = (): RecentWork => ({ agents: new Map(), holds: [], through: 0, since: 0 });
 
-/** Revisions gone back at most, and what is kept in memory. */
-const recent = { revisionsMax: 5_000, rowsMax: 1_000, holdsMax: 4_000, agentsMax: 200 } as const;
+/** Revisions gone back at most, rows read for one look, and what is kept in memory. */
+const recent = { revisionsMax: 5_000, pagesMax: 3, agentRowsMax: 250, holdsMax: 4_000, agentsMax: 200 } as const;
 
 /** Brings it up to this revision. Nothing older than `sinceMs` is kept. */
 export async function followWork(store: Store, work: RecentWork, { revision, sinceMs }: { readonly revision: Revision; readonly sinceMs: number }): Promise<void> {
   // The store was set back under us.
   if (revision < work.through) Object.assign(work, newRecentWork());
   const after = Math.max(work.through, revision - recent.revisionsMax);
-  const query = { after, before: revision + 1, reverse: true, lenient: true, limit: recent.rowsMax } satisfies Omit<LogQuery, "ranges">;
+  const query = { after, before: revision + 1, reverse: true, lenient: true } as const;
   const [told, held] = await Promise.all([
-    store.log({ ...query, ranges: [everything], recorded: {}, values: false, limit: recent.rowsMax / 4 }),
-    store.log({ ...query, ranges: [leaseKeys.deadlines] }),
+    store.log({ ...query, ranges: [everything], recorded: {}, values: false, limit: recent.agentRowsMax }),
+    readHolds(store, { ...query, ranges: [leaseKeys.deadlines] }),
   ]);
   for (const row of told.rows.toSorted(asItHappened)) {
     // What the store does by itself is nobody's work.
@@ -43,12 +43,25 @@ export async function followWork(store: Store, work: RecentWork, { revision, sin
     work.agents.set(who, row);
   }
   for (const who of [...work.agents.keys()].slice(0, Math.max(0, work.agents.size - recent.agentsMax))) work.agents.delete(who);
-  const follows = after === work.through && held.done;
+  const follows = after === work.through && held.since === after;
   const holds = [...(follows ? work.holds : []), ...held.rows.toSorted(asItHappened)].filter((row) => row.atMs >= sinceMs);
-  if (!follows) work.since = held.done ? after : held.through - 1;
+  if (!follows) work.since = held.since;
   if (holds.length > recent.holdsMax) work.since = Math.max(work.since, (holds.at(-recent.holdsMax) as LogRow).revision - 1);
   work.holds = holds.slice(-recent.holdsMax);
   work.through = revision;
+}
+
+/** `since`: nothing from there down was looked at. */
+async function readHolds(store: Store, query: LogQuery & { readonly after: Revision }): Promise<{ readonly rows: LogRow[]; readonly since: Revision }> {
+  const rows: LogRow[] = [];
+  let { before } = query;
+  for (let pages = 0; pages < recent.pagesMax; pages += 1) {
+    const page = await store.log({ ...query, before });
+    rows.push(...page.rows);
+    if (page.done) return { rows, since: query.after };
+    before = page.through;
+  }
+  return { rows, since: (before as Revision) - 1 };
 }
 
 export interface Occupancy {

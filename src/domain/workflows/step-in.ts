@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
+import { requireKey } from "../../store/prepare-commit.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
@@ -32,6 +33,7 @@ export interface StepIn {
 export function revokeLease(scope: Scope, { resource, token }: { readonly resource: string; readonly token: Revision }): Promise<StepIn> {
   const runId = workflowKeys.runOfResource(resource);
   if (runId !== undefined) return returnRun(scope, { runId, token });
+  requireKey(resource, "resource");
   return transact<null, StepIn>(scope, {
     async decide() {
       const { live } = leaseIn(await scope.store.read(leaseRanges(resource)), resource);

@@ -251,6 +251,6 @@ export function requireTags(tags: Readonly<Record<string, string>>): void {
     throw invalidInput("tags", "must be at most 16 names (to 64 bytes) with text values (to 128 bytes)");
 }
 
-export function requireRunId(runId: string): void {
-  if (!runIdPattern.test(runId)) throw invalidInput("run_id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");
+export function requireRunId(runId: string, field = "run_id"): void {
+  if (!runIdPattern.test(runId)) throw invalidInput(field, "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");
 }

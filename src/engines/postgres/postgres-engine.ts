@@ -283,7 +283,7 @@ class PostgresEngine implements Engine {
           throw error;
         }
       });
-      if ("result" in outcome) return outcome.result;
+      if (!("error" in outcome)) return outcome.result;
       this.#requireStale(outcome.error, namespace, attempt);
     }
   }

@@ -7,7 +7,7 @@ import { changeNote } from "../../domain/knowledge/change-note.ts";
 import { readNote } from "../../domain/knowledge/knowledge.ts";
 import { listNotes } from "../../domain/knowledge/list-notes.ts";
 import type { Note } from "../../domain/knowledge/note.ts";
-import { fullName, statuses, trustLevels } from "../../domain/knowledge/note.ts";
+import { fullName, requireFullName, statuses, trustLevels } from "../../domain/knowledge/note.ts";
 import { mirrorNote } from "../../domain/mirror/mirror.ts";
 import { readCheckpoint } from "../../domain/research/checkpoints.ts";
 import { listCheckpoints } from "../../domain/research/list-checkpoints.ts";
@@ -89,6 +89,7 @@ const note: ApiRoute = {
   needs: "read",
   async handle({ base, query }) {
     const { name } = readQuery(query, { name: requiredText(limits.keyBytesMax) });
+    requireFullName(name, "name");
     const [found, past] = await Promise.all([readNote(base, name), readPastVersions(base, knowledgeKeys.note(name), { limit: 50 })]);
     if (found === undefined) throw new HoldfastError("not_found", `There is no note ${JSON.stringify(name)}.`, { details: { name } });
     const view: NoteView = { note: toNoteRow(found), versions: past.versions.map(toVersionView), more: past.more };

@@ -92,9 +92,14 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
 
 /** In half a sentence, for a line beside the name. */
 function didOf({ kind, operation, subject, title, written }: Activity): string {
+  const what = title ?? subject;
   if (kind === "session") return `${operation} a session`;
-  if (written !== undefined) return written === "journal" ? "wrote in the journal" : `saved research${title === undefined ? "" : `: ${title}`}`;
-  return operation.startsWith("step ") ? `${operation} of ${title ?? subject}` : `${operation} ${title ?? subject}`;
+  if (written !== undefined) return written === "journal" ? "wrote in the journal" : `saved research on ${what}`;
+  if (kind !== "workflow") return `${operation} ${what}`;
+  if (operation === "done") return `finished ${what}`;
+  if (operation === "failed") return `ended ${what} as failed`;
+  if (operation === "claim renewed") return `renewed its claim on ${what}`;
+  return operation.startsWith("step ") ? `${operation} of ${what}` : `${operation} ${what}`;
 }
 
 const gapsIn = ({ facts }: HealthView): Gaps => (Array.isArray(facts.gaps) ? (facts.gaps as unknown as Gaps) : []);

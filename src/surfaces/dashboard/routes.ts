@@ -46,7 +46,9 @@ const me = (readOnly: boolean): ApiRoute => ({
   async handle({ principal, base, query }) {
     readQuery(query, {});
     const { engine, version } = base.server;
-    const namespaces = (await engine.namespaces()).filter((name) => !isReservedNamespace(name) && mayUse(principal, name)).sort();
+    // The default one is there to be used, also before anything was written to it.
+    const existing = (await engine.namespaces()).filter((name) => !isReservedNamespace(name) && mayUse(principal, name));
+    const namespaces = [...new Set([base.store.namespace, ...existing])].sort();
     const answer: Me = {
       principal: principal.name,
       kind: principal.kind,

@@ -7,6 +7,7 @@ import { readSteps, readTimeline } from "../../domain/workflows/run-timeline.ts"
 import { cancelRun, returnRun, revokeLease } from "../../domain/workflows/step-in.ts";
 import { runStatuses } from "../../domain/workflows/workflow.ts";
 import type { RunView } from "../../domain/workflows/workflows.ts";
+import { requireRunId } from "../../domain/workflows/workflows.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
 import { fromCursor, toCursor } from "../../tools/cursor.ts";
@@ -71,6 +72,7 @@ const run: ApiRoute = {
   needs: "read",
   async handle({ base, query }) {
     const { id, stepsBefore } = readQuery(query, { id: requiredText(limits.keyBytesMax), stepsBefore: wholeNumber(0) });
+    requireRunId(id, "id");
     const { view, input } = await resumeRun(base, id, { limit: 1 });
     const [{ steps, more }, timeline] = await Promise.all([readSteps(base, id, { limit: 200, before: stepsBefore }), readTimeline(base, view)]);
     const detail: RunDetail = {

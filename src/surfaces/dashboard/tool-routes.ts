@@ -1,10 +1,24 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { describeTool, fullSchemas } from "../../tools/describe-tool.ts";
+import { fullSchemas } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
+import type { Tool } from "../../tools/tool.ts";
 import type { ToolsView } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
+
+type ToolView = ToolsView["tools"][number];
+const views = new WeakMap<Tool, ToolView>();
+
+/** With everything the schema checks, so that a form can say it before the server does. */
+function toView(tool: Tool): ToolView {
+  const known = views.get(tool);
+  if (known !== undefined) return known;
+  const { name, title, description, effect, toolset } = tool;
+  const view: ToolView = { name, title, description, effect, toolset, input: fullSchemas(tool).input };
+  views.set(tool, view);
+  return view;
+}
 
 const tools: ApiRoute = {
   method: "GET",
@@ -12,12 +26,7 @@ const tools: ApiRoute = {
   needs: "read",
   async handle({ tools: allowed, query }) {
     readQuery(query, {});
-    const view: ToolsView = {
-      tools: allowed.map((tool) => {
-        const { name, title, description } = describeTool(tool);
-        return { name, title, description, effect: tool.effect, toolset: tool.toolset, input: fullSchemas(tool).input };
-      }),
-    };
+    const view: ToolsView = { tools: allowed.map(toView) };
     return { json: view };
   },
 };

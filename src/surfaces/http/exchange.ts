@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../../domain/identity/principal.ts";
 import type { Usage } from "./gate.ts";
 import type { StreamKind } from "./http-metrics.ts";
+import { requestIdOf } from "./request-marks.ts";
 import type { RequestTarget } from "./request-target.ts";
 
 /** One request on its way through the front, with what has been found out about it so far. */
@@ -23,6 +24,7 @@ export class Exchange {
   /** Counted among the requests in flight. */
   isInside = false;
   stream: StreamKind | undefined;
+  #id: string | undefined;
   #controller: AbortController | undefined;
   #aborted = false;
 
@@ -36,6 +38,12 @@ export class Exchange {
 
   /** Gives back the memory that the body counted for; set by whoever reads it. */
   releaseBody: () => void = () => {};
+
+  /** Its name in the log. */
+  get id(): string {
+    this.#id ??= requestIdOf(this.request.headers);
+    return this.#id;
+  }
 
   /** Made only when asked for: most requests never wait. */
   get signal(): AbortSignal {

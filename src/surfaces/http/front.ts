@@ -14,6 +14,7 @@ import { Bodies } from "./read-body.ts";
 import { Refusal, retryAfter } from "./refusal.ts";
 import { refuseSocket, refuseUnreadBody, unreadProblem } from "./refuse-unread.ts";
 import { requireSoundHeaders } from "./request-headers.ts";
+import { traceIdOf } from "./request-marks.ts";
 import type { OriginCheck } from "./request-origin.ts";
 import { readTarget } from "./request-target.ts";
 import type { Route, Routes } from "./routes.ts";
@@ -192,7 +193,12 @@ export class Front {
     const { log, metrics } = this.#options;
     if (error instanceof Refusal && error.code !== "cancelled") metrics.refused(error.reason);
     if (!isHoldfastError(error) || error.code === "internal")
-      log("error", "request_failed", { route: exchange.route, problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      log("error", "request_failed", {
+        request: exchange.id,
+        trace: traceIdOf(request.headers),
+        route: exchange.route,
+        problem: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
     if (response.writableEnded || response.closed) return;
     // Half an answer must not look like a whole one: what is written goes out, its end does not.
     if (response.headersSent) request.socket.destroySoon();
@@ -229,8 +235,9 @@ export class Front {
     if (exchange.isInside) this.#gate.leave();
     this.#sockets.end(exchange);
     const status = response.writableFinished ? response.statusCode : 499;
-    metrics.ended(exchange.beganMs, route, request.method as string, status);
-    log("info", "request", { method: request.method, route, status, ms: Math.round((performance.now() - exchange.startedMs) * 10) / 10, principal: principal?.name });
+    metrics.ended(exchange.beganMs, route, request.method as string, status, stream !== undefined);
+    const ms = Math.round((performance.now() - exchange.startedMs) * 10) / 10;
+    log("info", "request", { request: exchange.id, trace: traceIdOf(request.headers), method: request.method, route, status, ms, principal: principal?.name });
     this.#onQuiet();
   }
 }

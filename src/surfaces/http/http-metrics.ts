@@ -27,8 +27,8 @@ export type StreamKind = "mcp" | "events";
 export interface HttpMetrics {
   /** A request has come; what it returns goes to `ended`. */
   began(): number;
-  /** Answered, or given up (status 499). `route` is the pattern, never the path: it is a word of ours. */
-  ended(beganMs: number, route: string, method: string, status: number): void;
+  /** Answered, or given up (status 499). `route` is the pattern, never the path: it is a word of ours. A stream lasts as long as its reader likes: its time says nothing. */
+  ended(beganMs: number, route: string, method: string, status: number, isStream?: boolean): void;
   refused(reason: RefusalReason): void;
   authenticated(kind: CredentialKind, outcome: "accepted" | "refused"): void;
   /** One long answer more (1) or fewer (-1). */
@@ -53,10 +53,10 @@ export function openHttpMetrics(meter: Meter): HttpMetrics {
       inFlight.add(1);
       return meter.nowMs();
     },
-    ended(beganMs, route, method, status) {
+    ended(beganMs, route, method, status, isStream = false) {
       inFlight.add(-1);
       requests.of(route, methods.includes(method) ? method : "other", statusText(status)).add();
-      seconds.of(route).record((meter.nowMs() - beganMs) / 1_000);
+      if (!isStream) seconds.of(route).record((meter.nowMs() - beganMs) / 1_000);
     },
     refused: (reason) => refused.of(reason).add(),
     authenticated: (kind, outcome) => authentications.of(kind, outcome).add(),

@@ -138,7 +138,8 @@ function unlike(answers: ReadonlyMap<string, string>): readonly string[] {
   return found;
 }
 
-const plain = ({ status, headers: { date: _, "keep-alive": __, ...headers }, text }: Answer): string => JSON.stringify([status, headers, text]);
+const plain = ({ status, headers: { date: _, connection: __, "keep-alive": ___, ...headers }, text }: Answer): string =>
+  JSON.stringify([status, Object.entries(headers).sort(), text]);
 
 async function inTurn<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();

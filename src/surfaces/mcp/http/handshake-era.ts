@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { HoldfastError } from "../../../kernel/errors.ts";
 import type { Log } from "../../../kernel/log.ts";
 import { keyRange } from "../../../store/ranges.ts";
+import { claimOf } from "../claim.ts";
 import type { DirectAnswer } from "../direct-answers.ts";
 import { handshakeVersions } from "../greeting.ts";
 import type { Message, Request, RequestId } from "../json-rpc.ts";
@@ -199,6 +200,7 @@ export class HandshakeEra {
       return undefined;
     }
     if (message.method === "initialize") return errorLine(message.id, rpcErrors.invalidRequest, "The handshake is no part of a batch.");
+    if (claimOf(message.params) !== "none") return errorLine(message.id, rpcErrors.invalidRequest, "Requests of this revision are no part of a batch.");
     const direct = this.#options.directRoad ? posted.tenant.answers.handshake(message) : undefined;
     if (typeof direct === "string") return direct;
     return direct === undefined ? this.#sdkAnswer(posted, message, session, true) : this.#run(posted, message.id, direct, session);

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkAccessibility } from "./support/accessibility.ts";
+import { fillDemoStore } from "./support/demo-store.ts";
+import type { Desk, Tab } from "./support/desk.ts";
+import { openDesk, settled, visit } from "./support/desk.ts";
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await openDesk({ fill: fillDemoStore });
+  await desk.server.token({ name: "ci", role: "write", namespaces: ["builds"] });
+}, 60_000);
+afterAll(() => desk?.[Symbol.asyncDispose]());
+
+/** Every view with something that must be on it. */
+const views: readonly (readonly [name: string, path: string, texts: readonly (string | RegExp)[]])[] = [
+  ["overview", "/ns/default", ["Commits per minute", "Run durations", "Lease occupancy", "Fleet", "Just now", "indexer"]],
+  ["runs", "/ns/default/runs", ["migrate-invoices", "nightly-index", "running", "coder-2"]],
+  ["runs of a status and a tag", "/ns/default/runs?status=failed&tag=team=payments", ["failed", /\d+ runs?/]],
+  ["one run", "/ns/default/runs/migrate-invoices-2026-11", ["taken over", "step 7", "invoices_v1", '"mismatches": 0', "1 take-over"]],
+  ["leases", "/ns/default/leases", ["deploy/production", "deployer", "gpu/0", /in \d+ min/]],
+  ["keys", "/ns/default/keys", ["config/feature-flags", "builds/482/status", "config/", /\d+ keys/]],
+  ["keys of a folder", "/ns/default/keys?prefix=config/", ["all keys", "config/limits", "3 keys"]],
+  ["one key", "/ns/default/keys/config%2Ffeature-flags", ["newRanking", "Version 4 compared with 3", '"share": 0.5', '"share": 0.25']],
+  ["a key that is not there", "/ns/default/keys/nowhere", ["There is no such key now"]],
+  ["journal", "/ns/default/journal", ["Today", "Yesterday", "Switched reads of invoices", "Rollback is one flag"]],
+  ["knowledge", "/ns/default/knowledge", ["Rolling back production", "quarantined", "deprecated", "archived"]],
+  ["one note", "/ns/default/knowledge/deploy%2Frollback", ["write one that goes forward", "docs/deploy.md", "Version 2 compared with 1"]],
+  ["research", "/ns/default/research", ["Why do one in twenty searches", "72 %"]],
+  ["activity", "/ns/default/activity", ["agents/coder-1/progress", "fleet", "step 7"]],
+  ["activity of one agent and kind", "/ns/default/activity?kind=lease&who=deployer", ["deploy/production", "acquired"]],
+  ["search", "/ns/default/search?q=invoices", ["migrate-invoices", "Invoice ids are not dense", "Copying invoices"]],
+  ["try it", "/ns/default/try/state_set", ["Set a key", "expected_version", "Not called yet"]],
+  ["tokens", "/tokens", ["ci", "builds"]],
+  ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp"]],
+  ["an empty namespace", "/ns/fresh", ["No run has ended yet", "Nothing was held", "No agent was here yet"]],
+  ["no runs", "/ns/fresh/runs", ["No runs yet"]],
+  ["no leases", "/ns/fresh/leases", ["Nothing is held"]],
+  ["no keys", "/ns/fresh/keys", ["No keys yet"]],
+  ["an empty journal", "/ns/fresh/journal", ["The journal is empty"]],
+  ["no notes", "/ns/fresh/knowledge", ["No notes yet"]],
+  ["no research", "/ns/fresh/research", ["No research checkpoints yet"]],
+  ["no activity", "/ns/fresh/activity", ["Nothing has happened yet"]],
+  ["an address that leads nowhere", "/ns/default/nothing", ["This address leads nowhere"]],
+];
+
+describe("every view", () => {
+  // One tab for all of them, as people use it.
+  let tab: Tab;
+  beforeAll(async () => {
+    tab = await desk.open("/", { colorScheme: "light" });
+  });
+  afterAll(() => tab?.[Symbol.asyncDispose]());
+
+  test.each(views)("%s: shows what is there, is accessible in light and dark, and fits a phone", async (_name, path, texts) => {
+    const { page, faults } = tab;
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+    await visit(page, path);
+    for (const text of texts) await page.locator("main").getByText(text).and(page.locator(":visible")).first().waitFor();
+    expect((await page.title()).endsWith("Holdfast")).toBe(true);
+    const light = await checkAccessibility(page);
+    expect(light.faults).toEqual([]);
+    expect(light.passed).toBeGreaterThan(15);
+    // Nothing but the colours is different.
+    await page.emulateMedia({ colorScheme: "dark" });
+    const dark = await checkAccessibility(page, ["color-contrast"]);
+    expect(dark.faults).toEqual([]);
+    expect(dark.passed).toBe(1);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.waitForTimeout(40);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), "width at 360 px").toBeLessThanOrEqual(360);
+    expect(faults).toEqual([]);
+  });
+
+  test("a research checkpoint opens with its sources and its open questions", async () => {
+    await using tab = await desk.open("/ns/default/research");
+    await tab.page.getByRole("link", { name: /one in twenty/ }).click();
+    await tab.page.getByText("Does cutting postings change the first ten hits?").waitFor();
+    await tab.page.getByText("src/query/score.ts").waitFor();
+    expect((await checkAccessibility(tab.page)).faults).toEqual([]);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("a journal entry has an address of its own", async () => {
+    await using tab = await desk.open("/ns/default/journal");
+    await settled(tab.page);
+    await tab.page.locator(".entry-time").first().click();
+    await tab.page.getByRole("heading", { name: "Journal entry" }).waitFor();
+    await tab.page.getByText("Switched reads of invoices").waitFor();
+    await tab.page.reload();
+    await tab.page.getByText("Switched reads of invoices").waitFor();
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("the charts say in words and in a table what they draw", async () => {
+    await using tab = await desk.open("/ns/default");
+    const { page } = tab;
+    await settled(page);
+    expect(await page.getByRole("img", { name: /commits in the last 60 minutes; the busiest minute/ }).count()).toBe(1);
+    expect(await page.getByRole("img", { name: /runs that ended took .* in the middle/ }).count()).toBe(1);
+    expect(await page.getByRole("img", { name: /resources held in the last hour, \d+ of them now/ }).count()).toBe(1);
+    expect(await page.locator(".bar-mark").count()).toBe(60);
+    await page.getByText("As a table").last().click();
+    await page.getByRole("cell", { name: "still held" }).first().waitFor();
+  });
+});
+
+describe("finding one's way", () => {
+  test("a namespace is chosen from the list and stays in the address", async () => {
+    await using tab = await desk.open("/ns/default/keys");
+    await settled(tab.page);
+    await tab.page.getByLabel("Namespace").selectOption("builds");
+    await tab.page.getByText("cache/warm").waitFor();
+    expect(new URL(tab.page.url()).pathname).toBe("/ns/builds/keys");
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("links open views without loading the page again; going back shows them at once, where they were scrolled", async () => {
+    await using tab = await desk.open("/ns/default/activity");
+    const { page } = tab;
+    await settled(page);
+    await page.evaluate(() => Object.assign(globalThis, { stayed: true }));
+    await page.evaluate(() => scrollTo(0, 900));
+    await page.waitForTimeout(60);
+    await page.locator(".table-row a").nth(12).click();
+    await page.locator(".back").waitFor();
+    await page.goBack();
+    await page.getByText("When").waitFor();
+    await expect.poll(() => page.evaluate(() => scrollY)).toBeGreaterThan(800);
+    expect(await page.evaluate(() => "stayed" in globalThis)).toBe(true);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("the theme follows the system until somebody chooses, and the choice stays", async () => {
+    await using tab = await desk.open("/ns/default/health", { colorScheme: "dark" });
+    const { page } = tab;
+    await settled(page);
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const dark = await ground();
+    await page.getByRole("button", { name: /^Theme/ }).click();
+    const light = await ground();
+    expect(light).not.toBe(dark);
+    await page.reload();
+    await settled(page);
+    expect(await ground()).toBe(light);
+    expect(tab.faults).toEqual([]);
+  });
+});
