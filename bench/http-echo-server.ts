@@ -24,6 +24,7 @@ const servers: Readonly<Record<string, () => HttpServer>> = {
   },
 };
 
+process.on("SIGINT", () => process.exit(0));
 const server = (servers[process.argv[2] as string] as () => HttpServer)();
 server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo;

@@ -16,6 +16,7 @@ const thisNode = `Node ${process.versions.node.split(".")[0]}`;
 const suites = [
   { path: /^test\/stories\/inspector/, suite: "story: Inspector", engine: "sqlite" },
   { path: /^test\/stories\/python/, suite: "story: Python client", engine: "sqlite" },
+  { path: /^test\/stories\/prometheus/, suite: "story: Prometheus", engine: "sqlite" },
   { path: /^test\/stories\/clients/, suite: "story: real clients", engine: "sqlite" },
   { path: /^test\/stories\//, suite: "stories", engine: "sqlite" },
   { path: /^test\/store\/memory/, suite: "store conformance", engine: "memory" },
@@ -32,9 +33,12 @@ const suites = [
   { path: /^test\/faults\/.*postgres/, suite: "faults", engine: "postgres" },
   { path: /^test\/faults\/.*redis/, suite: "faults", engine: "redis" },
   { path: /^test\/faults\//, suite: "faults" },
+  { path: /^test\/load\//, suite: "hostile load", engine: "sqlite" },
+  { path: /^test\/browser\//, suite: "browser", engine: "sqlite" },
   { path: /^test\/parity\//, suite: "parity" },
   { path: /^test\/transfer\//, suite: "transfer" },
   { path: /^test\/verify\//, suite: "verify" },
+  { path: /^test\/telemetry\//, suite: "figures and traces" },
   { path: /^test\/search\//, suite: "search", engine: "memory" },
   { path: /^test\/domain\//, suite: "domain", engine: "memory" },
   { path: /^test\/tools\//, suite: "tools", engine: "memory" },
@@ -73,9 +77,14 @@ const clients = node24.then(async () => [
   await service("Clients", "clients.mjs"),
 ]);
 
+const chromium = clients.then(() => service("Chromium", "chromium.mjs"));
+
 await Promise.all([
   step("build", [process.execPath, "scripts/build.mjs"]),
+  // The page and its tests know a browser's names, which nothing else may: projects of their own.
   step("types", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "."]),
+  step("types of the page", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "dashboard"]),
+  step("types of its tests", [process.execPath, join("node_modules", "typescript", "bin", "tsc"), "-p", "test/browser"]),
   step("lint", [process.execPath, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]),
   step("generated documents", [process.execPath, "scripts/generate.mjs", "--check"]),
 ]);
@@ -83,8 +92,8 @@ await Promise.all([
 await Promise.all([redis, postgres]);
 
 // Campaigns start dozens of processes each: one file at a time. What looks at the clock runs last, when nothing else does.
-const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers"];
-const quiet = ["test/timing"];
+const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers", "test/load"];
+const quiet = ["test/timing", "test/browser"];
 const apart = ["test/stories", ...campaigns, ...quiet];
 
 // Two streams: much of what both do is to wait, for disks, servers and lapses.
@@ -100,6 +109,7 @@ await Promise.all([
     if (runtime !== undefined) await tests("tests on Node 24", "Node 24", [runtime, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
   })(),
 ]);
+await chromium;
 await tests("quiet", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...quiet]);
 conclude();
 

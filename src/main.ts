@@ -165,21 +165,20 @@ async function planClientChange(flags: Readonly<Record<string, FlagValue>>, requ
   const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
   // A wrong tool name would make every start of the server fail, where nobody sees why.
   toolsOf(config);
-  if (typeof flags.store === "string" && hasPassword(config.store))
-    throw new HoldfastError(
-      "invalid_input",
-      "--store: holds a password, which would stand in the client's file and in the list of processes for others to read; nothing was changed.",
-      {
-        hint: 'Put {"store": "…"} into a file that only you can read and give --config FILE instead.',
-        details: { field: "--store" },
-      },
-    );
+  if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "holds a password");
+  if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may hold a key");
   const serverArgs = settingArguments(flags, config);
   const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
   const plan = await planChange({ ...request, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
   return { ...plan, colourAllowed: config.colourAllowed };
 }
+
+const secretFlag = (flag: string, holds: string): HoldfastError =>
+  new HoldfastError("invalid_input", `--${flag}: ${holds}, which would stand in the client's file and in the list of processes for others to read; nothing was changed.`, {
+    hint: `Put {"${flag === "store" ? "store" : "otlpHeaders"}": "…"} into a file that only you can read and give --config FILE instead.`,
+    details: { field: `--${flag}` },
+  });
 
 /** A server sees for itself when its client is gone, and a hook is never a failure. */
 let outputMatters = true;

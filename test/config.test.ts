@@ -27,7 +27,7 @@ describe("precedence", () => {
     expect(readConfig({}, environment).port).toBe(2);
     expect(readConfig({}, { HOLDFAST_CONFIG: file, SIDECAR_PORT: "4" }).port).toBe(3);
     expect(readConfig({}, { SIDECAR_PORT: "4" }).port).toBe(4);
-    expect(readConfig({}, {}).port).toBe(7420);
+    expect(readConfig({}, {}).port).toBe(8000);
     expect(config.origins).toMatchObject({ port: "--port", host: "host in HOLDFAST_CONFIG", namespace: "default" });
   });
 
@@ -143,8 +143,8 @@ describe("the store", () => {
 
 describe("values", () => {
   test("what Kubernetes puts into SIDECAR_PORT for a service of that name is no setting", () => {
-    expect(readConfig({}, { SIDECAR_PORT: "tcp://10.0.0.7:8080" })).toMatchObject({ port: 7420, origins: { port: "default" } });
-    expect(readConfig({}, { SIDECAR_PORT: "tcp://[fd00::7]:8080" }).port).toBe(7420);
+    expect(readConfig({}, { SIDECAR_PORT: "tcp://10.0.0.7:8080" })).toMatchObject({ port: 8000, origins: { port: "default" } });
+    expect(readConfig({}, { SIDECAR_PORT: "tcp://[fd00::7]:8080" }).port).toBe(8000);
   });
 
   test("durations, lists, switches and numbers are read from text and from JSON", () => {
@@ -217,6 +217,35 @@ describe("durations", () => {
     [3_600_000, "1h"],
   ])("%d milliseconds are shown as %s", (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
+  });
+});
+
+describe("the settings of figures and traces", () => {
+  test("OTEL_… variables count for us when they fit, and are nobody's mistake when they do not", () => {
+    const given = readConfig({}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20b,y=2", OTEL_SERVICE_NAME: "agents" });
+    expect(given).toMatchObject({ otlpEndpoint: "http://collector:4318", otlpHeaders: "x-key=a%20b,y=2", otlpServiceName: "agents" });
+    expect(given.origins.otlpEndpoint).toBe("OTEL_EXPORTER_OTLP_ENDPOINT");
+    for (const endpoint of ["collector:4317", "grpc://collector:4317", "http://user:secret@collector:4318", "unix:///x"]) {
+      const { otlpEndpoint, otlpHeaders } = readConfig({}, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: "no pairs" });
+      expect([otlpEndpoint, otlpHeaders]).toEqual([undefined, undefined]);
+    }
+    expect(readConfig({}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_SDK_DISABLED: "true" }).otlpEndpoint).toBeUndefined();
+  });
+
+  test("given to us, a wrong one is refused without showing it", () => {
+    expect(refusalOf(() => readConfig({ "otlp-endpoint": "http://user:hunter2@collector:4318" }, {})).message).toMatch(/^--otlp-endpoint: must be the http/);
+    const headers = refusalOf(() => readConfig({}, { HOLDFAST_OTLP_HEADERS: "hunter2\n" }));
+    expect(headers.message).toMatch(/^HOLDFAST_OTLP_HEADERS: must be name=value/);
+    expect(JSON.stringify(headers)).not.toContain("hunter2");
+    for (const ratio of ["-1", "1.5", "half", "NaN"]) expect(refusalOf(() => readConfig({ "otlp-sample-ratio": ratio }, {})).message).toMatch(/from 0 to 1/);
+    for (const ratio of ["0", "1", "0.25", ".5"]) expect(readConfig({ "otlp-sample-ratio": ratio }, {}).otlpSampleRatio).toBe(Number(ratio));
+  });
+
+  test("secrets are allowed and ten million keys are the limit, unless somebody says otherwise", () => {
+    expect(readConfig({}, {})).toMatchObject({ secrets: "allow", keysMax: 10_000_000 });
+    expect(readConfig({ secrets: "redact", "keys-max": "5" }, {})).toMatchObject({ secrets: "redact", keysMax: 5 });
+    expect(refusalOf(() => readConfig({ secrets: "hide" }, {})).message).toBe("--secrets: must be one of allow, refuse, redact");
+    expect(refusalOf(() => readConfig({ "keys-max": "0" }, {})).message).toMatch(/from 1 to 1000000000/);
   });
 });
 

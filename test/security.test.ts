@@ -43,12 +43,14 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "expires to the millisecond by the store's clock, and history says so",
         "is revoked once and for all, by whoever history names",
       ],
+      "domain/identity-compare.test.ts": ["a secret is compared in constant time, as a whole hash, whether it is right or wrong"],
       "surfaces/http-auth/credentials.test.ts": [
         "counts nowhere else: not in the address, not in a cookie, not in another header",
         "does not reveal whether a token ever was: unknown, expired and revoked ones answer alike",
         "is answered without asking the store after a few, with the time to come back; good tokens of the same address go on",
       ],
-      "surfaces/http-auth/processes.test.ts": ["learn of a new token at once and of a revoked one within ${} seconds, and none of them ever logs a secret"],
+      "surfaces/http-auth/processes.test.ts": ["learn of a new token at once and of a revoked one within … seconds, and none of them ever logs a secret"],
+      "surfaces/http-auth/standing-credentials.test.ts": ["what is open when a token is revoked or expires is closed within seconds; what others have open goes on"],
       "surfaces/http/requests.test.ts": ["holds no token, path, query or header of a caller"],
     },
   },
@@ -242,7 +244,7 @@ function isTest(callee: Node): boolean {
 function textOf(node: Node | undefined): string | undefined {
   if (node?.type === "Literal" && typeof node.value === "string") return node.value;
   if (node?.type !== "TemplateLiteral") return undefined;
-  return (node.quasis as readonly { readonly value: { readonly cooked: string } }[]).map(({ value }) => value.cooked).join("${}");
+  return (node.quasis as readonly { readonly value: { readonly cooked: string } }[]).map(({ value }) => value.cooked).join("…");
 }
 
 const readTest = (file: string): string => readFileSync(new URL(file, import.meta.url), "utf8");
@@ -274,6 +276,6 @@ describe("each promise about security is held by tests that are there and run", 
       // test("mentioned", () => {});
       const text = 'test("quoted")';
     `;
-    expect([...titlesIn(source)]).toEqual(["runs", "runs %s", "runs in ${} s"]);
+    expect([...titlesIn(source)]).toEqual(["runs", "runs %s", "runs in … s"]);
   });
 });

@@ -19,6 +19,8 @@ export function Dialog({ title, wide = false, onClose, children }: DialogProps) 
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    // The first thing to fill in; where there is none, the way out rather than the deed.
+    dialog?.querySelector<HTMLElement>(".dialog-body :is(input, textarea, select), .dialog-foot button")?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

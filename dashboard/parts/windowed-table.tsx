@@ -38,6 +38,8 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
   const [range, setRange] = useState({ first: 0, last: 40, height: rowHeight() });
   const [current, setCurrent] = useState(0);
   const wantsFocus = useRef(false);
+  // Keys come faster than pictures: where they have led is known before it is drawn.
+  const walkedTo = useRef(0);
 
   useLayoutEffect(() => {
     if (scrollBackTo !== undefined && rows.length > 0) {
@@ -81,8 +83,9 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
     const step = steps[event.key];
     if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || !(event.target instanceof HTMLAnchorElement)) return;
     event.preventDefault();
-    const next = Math.min(rows.length - 1, Math.max(0, focusable + step));
+    const next = Math.min(rows.length - 1, Math.max(0, (wantsFocus.current ? walkedTo.current : focusable) + step));
     wantsFocus.current = true;
+    walkedTo.current = next;
     setCurrent(next);
     const top = (body.current?.getBoundingClientRect().top ?? 0) + next * range.height;
     if (top < 120) scrollBy(0, top - 120);

@@ -14,7 +14,7 @@ afterAll(() => desk?.[Symbol.asyncDispose]());
 /** Every view with something that must be on it. */
 const views: readonly (readonly [name: string, path: string, texts: readonly (string | RegExp)[]])[] = [
   ["overview", "/ns/default", ["Commits per minute", "Run durations", "Lease occupancy", "Fleet", "Just now", "indexer"]],
-  ["runs", "/ns/default/runs", ["migrate-invoices", "nightly-index", "running", "coder-2"]],
+  ["runs", "/ns/default/runs", ["triage-issue #2211", "review-change #482", "claimed", "reviewer"]],
   ["runs of a status and a tag", "/ns/default/runs?status=failed&tag=team=payments", ["failed", /\d+ runs?/]],
   ["one run", "/ns/default/runs/migrate-invoices-2026-11", ["taken over", "step 7", "invoices_v1", '"mismatches": 0', "1 take-over"]],
   ["leases", "/ns/default/leases", ["deploy/production", "deployer", "gpu/0", /in \d+ min/]],

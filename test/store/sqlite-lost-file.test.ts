@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
 import { copyFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -58,12 +58,28 @@ async function statusOf(engine: Engine): Promise<string> {
   return ((await sidecarHealth.handle(context as unknown as Parameters<typeof sidecarHealth.handle>[0], {})) as { status: string }).status;
 }
 
+test("a commit into a file that was removed a moment ago is answered with neither yes nor no: nobody will find it, unless somebody kept the file", async () => {
+  const told: unknown[] = [];
+  // Where the machine was slow, the engine has looked again before it wrote: then it says no, and that is the truth.
+  for (let tries = 0; tries < 20 && !told.includes("outcome_unknown"); tries += 1) {
+    const { path, engine } = await openStore();
+    await set(engine, "a");
+    unlinkSync(path);
+    told.push(
+      await set(engine, "b").then(
+        () => "acknowledged",
+        ({ code }) => code,
+      ),
+    );
+  }
+  expect(told.filter((code) => code !== "unavailable")).toEqual(["outcome_unknown"]);
+});
+
 test("a removed file: nothing is acknowledged any more, reads and health say so, and no new file is made", async () => {
   const { folder, path, engine } = await openStore();
   await set(engine, "a");
   await unlink(path);
-  // The commit is in a file that nobody will find, unless somebody kept it: neither yes nor no would be the truth.
-  await expect(set(engine, "b")).rejects.toMatchObject({ code: "outcome_unknown" });
+  await expect(set(engine, "b")).rejects.toMatchObject({ code: expect.stringMatching(/^(outcome_unknown|unavailable)$/) });
   for (let i = 0; i < 3; i += 1) await expect(set(engine, "c")).rejects.toEqual(refusal("removed"));
   await expect(keys(engine)).rejects.toEqual(refusal("removed"));
   await expect(engine.health("shared")).rejects.toEqual(refusal("restart this server"));

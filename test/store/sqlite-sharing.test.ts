@@ -25,25 +25,28 @@ async function openShared(): Promise<{ path: string; engine: Engine }> {
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("a writer that finds the file locked waits without blocking, and its caller never hears of it", async () => {
-  const { path, engine } = await openShared();
-  await set(engine, "before");
-  const other = (await loadSqliteDriver()).open(path);
-  other.exec("BEGIN IMMEDIATE");
   let turns = 0;
-  const ticking = setInterval(() => {
-    turns += 1;
-  }, 5);
-  const startedMs = performance.now();
-  const writing = set(engine, "after").then(() => performance.now() - startedMs);
-  await pause(300);
-  expect((await engine.read("shared", [everything], {})).entries.map(({ key }) => key)).toEqual(["before"]);
-  other.exec("ROLLBACK");
-  const tookMs = await writing;
-  clearInterval(ticking);
-  other.close();
-  expect(tookMs).toBeGreaterThan(290);
-  expect(tookMs).toBeLessThan(5_000);
-  // The event loop went on: the driver's own wait would have left none of these.
+  // The event loop goes on: the driver's own wait would leave none of these, however often it is tried. A busy machine leaves few.
+  for (let tries = 0; tries < 10 && turns <= 20; tries += 1) {
+    const { path, engine } = await openShared();
+    await set(engine, "before");
+    const other = (await loadSqliteDriver()).open(path);
+    other.exec("BEGIN IMMEDIATE");
+    turns = 0;
+    const ticking = setInterval(() => {
+      turns += 1;
+    }, 5);
+    const startedMs = performance.now();
+    const writing = set(engine, "after").then(() => performance.now() - startedMs);
+    await pause(300);
+    expect((await engine.read("shared", [everything], {})).entries.map(({ key }) => key)).toEqual(["before"]);
+    other.exec("ROLLBACK");
+    const tookMs = await writing;
+    clearInterval(ticking);
+    other.close();
+    expect(tookMs).toBeGreaterThan(290);
+    expect(tookMs).toBeLessThan(5_000);
+  }
   expect(turns).toBeGreaterThan(20);
 });
 

@@ -144,8 +144,9 @@ describe("figures of tools and store", () => {
       engine.health = health;
       const meter = openMeter();
       watchEngine(meter, engine, "test");
-      expect(await figure(meter, "holdfast_engine_up", { engine: "memory" })).toBe(0);
-      expect(await figure(meter, "holdfast_engine_warnings", { about: "clock" })).toBeUndefined();
+      const families = await meter.collect();
+      expect(families.find(({ name }) => name === "holdfast_engine_up")?.samples).toEqual([{ labels: [["engine", "memory"]], value: 0 }]);
+      expect(families.find(({ name }) => name === "holdfast_engine_warnings")?.samples).toEqual([]);
     }
   });
 });

@@ -5,6 +5,8 @@ import type { Revision, Store } from "../../store/store.ts";
 export interface CommitRate {
   /** False: history does not reach back that far. */
   readonly complete: boolean;
+  /** So much happened that some minutes' beginnings are not found yet; what is shown lies close, and the next answer closer. */
+  readonly estimated: boolean;
   /** Oldest first; the last one is not over yet. */
   readonly minutes: readonly { readonly atMs: number; readonly commits: number }[];
   /** The revision that was current when the first of them began. */
@@ -14,9 +16,9 @@ export interface CommitRate {
 /** Revisions that were never given to anybody: above the first number and below the second (see NamespaceFacts). */
 export type Gaps = readonly (readonly [kept: Revision, base: Revision])[];
 
-/** What is known of when commits happened; the past does not change, so a later look goes on from it. */
+/** What is known of when commits happened around the beginnings of minutes; the past does not change, so a later look goes on from it. */
 export interface RateMemory {
-  points: Point[];
+  points: readonly Point[];
 }
 interface Point {
   readonly revision: Revision;
@@ -27,9 +29,10 @@ export const newRateMemory = (): RateMemory => ({ points: [] });
 
 const minuteMs = 60_000;
 const minutesShown = 60;
-/** Looks into the log for one answer. The first answers about a busy hour are estimated between what was looked at, to within a few bars' tips; the next ones are exact. */
-const looksMax = 150;
-const roundsMax = 64;
+/** Rows read at once from the end of the log: of a quiet hour they are all there is to know. */
+const newestRows = 300;
+/** Single looks into the log for one answer: the beginnings of a busy hour's minutes are estimated at first, and found with the next answers. */
+const looksMax = 200;
 /** A minute's beginning may be off by this part of the hour's commits: a bar's height does not show less. */
 const precision = 1 / 4_000;
 
@@ -44,62 +47,67 @@ export async function readCommitRate(
 ): Promise<CommitRate> {
   const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
   const starts = Array.from({ length: minutesShown }, (_, i) => lastMs - (minutesShown - 1 - i) * minuteMs);
-  forgetOld(memory, starts[0] as number, revision);
-  await look(store, memory, starts, revision);
-  const bounds = [...starts.map((atMs) => estimate(memory.points, atMs)), revision];
+  // The store was set back under us: what was seen did not happen.
+  if (memory.points.some((point) => point.revision > revision)) memory.points = [];
+  const { points, estimated } = await findBeginnings(store, memory.points, starts, revision);
+  memory.points = starts.flatMap((atMs) => [below(points, atMs), above(points, atMs) ?? []].flat()).filter((point, i, all) => all.indexOf(point) === i);
+  const bounds = [...starts.map((atMs) => estimate(points, atMs)), revision];
   const minutes = starts.map((atMs, i) => {
     const [from, to] = [bounds[i] as Revision, bounds[i + 1] as Revision];
     return { atMs, commits: Math.max(0, to - from - leapt(gaps, from, to)) };
   });
   const since = bounds[0] as Revision;
-  return { complete: await isKept(store, since), minutes, since };
+  return { complete: await isKept(store, since), estimated, minutes, since };
 }
 
 /** How many of the numbers between two revisions were passed over. */
 const leapt = (gaps: Gaps, from: Revision, to: Revision): number => gaps.reduce((sum, [kept, base]) => sum + Math.max(0, Math.min(to, base) - Math.max(from, kept) - 1), 0);
 
-/** Keeps one point from before the hour; and nothing at all when the store was set back under us. */
-function forgetOld(memory: RateMemory, sinceMs: number, revision: Revision): void {
-  if (memory.points.some((point) => point.revision > revision)) memory.points = [];
-  const first = memory.points.findLastIndex((point) => point.atMs < sinceMs);
-  memory.points = memory.points.slice(Math.max(0, first));
-}
-
 /** Many minutes are looked for at once: what one of them finds narrows the others too, and the questions of a round travel together. */
-async function look(store: Store, memory: RateMemory, starts: readonly number[], revision: Revision): Promise<void> {
-  const newest = await probe(store, revision);
-  const known = new Map([{ revision: 0, atMs: Number.NEGATIVE_INFINITY }, ...memory.points, newest].map((point) => [point.revision, point]));
+async function findBeginnings(
+  store: Store,
+  known: readonly Point[],
+  starts: readonly number[],
+  revision: Revision,
+): Promise<{ readonly points: readonly Point[]; readonly estimated: boolean }> {
+  const byRevision = new Map([{ revision: 0, atMs: Number.NEGATIVE_INFINITY }, ...known, ...(await readNewest(store, revision))].map((point) => [point.revision, point]));
   let looks = 0;
-  for (let round = 0; round < roundsMax; round += 1) {
-    memory.points = [...known.values()].sort((a, b) => a.revision - b.revision);
-    const hour = revision - below(memory.points, starts[0] as number).revision;
-    const tolerance = Math.max(1, Math.floor(hour * precision));
+  for (;;) {
+    const points = [...byRevision.values()].sort((a, b) => a.revision - b.revision);
+    const tolerance = Math.max(1, Math.floor((revision - below(points, starts[0] as number).revision) * precision));
     const asked = new Set<Revision>();
     for (const atMs of starts) {
-      const [from, to] = [below(memory.points, atMs), above(memory.points, atMs)];
-      if (to !== undefined && to.revision - from.revision > tolerance) asked.add(between(from, to, atMs, round));
+      const [from, to] = [below(points, atMs), above(points, atMs)];
+      if (to !== undefined && to.revision - from.revision > tolerance) asked.add(between(from, to, atMs));
     }
-    if (asked.size === 0 || looks + asked.size > looksMax) return;
+    if (asked.size === 0 || looks + asked.size > looksMax) return { points, estimated: asked.size > 0 };
     looks += asked.size;
-    for (const point of await Promise.all([...asked].map((each) => probe(store, each)))) known.set(point.revision, point);
+    for (const point of await Promise.all([...asked].map((each) => probe(store, each)))) byRevision.set(point.revision, point);
   }
 }
 
 const below = (points: readonly Point[], atMs: number): Point => points.findLast((point) => point.atMs < atMs) ?? (points[0] as Point);
 const above = (points: readonly Point[], atMs: number): Point | undefined => points.find((point) => point.atMs >= atMs);
 
-/** By proportion, as if commits came evenly; every other time the middle, because they do not. */
-function between(from: Point, to: Point, atMs: number, round: number): Revision {
+/** Where to look next: by proportion, as if commits came evenly, but never near an end, because they come in bursts. */
+function between(from: Point, to: Point, atMs: number): Revision {
   const width = to.revision - from.revision;
-  const share = round % 2 === 1 || !Number.isFinite(from.atMs) ? 0.5 : (atMs - from.atMs) / (to.atMs - from.atMs);
-  return from.revision + Math.min(width - 1, Math.max(1, Math.round(width * share)));
+  return from.revision + Math.min(width - 1, Math.max(1, Math.round(width * Math.min(0.7, Math.max(0.3, shareOf(from, to, atMs))))));
 }
+
+const shareOf = (from: Point, to: Point, atMs: number): number => (Number.isFinite(from.atMs) ? (atMs - from.atMs) / (to.atMs - from.atMs) : 0.5);
 
 /** The last revision before a moment, as far as it is known; between two points, by proportion. */
 function estimate(points: readonly Point[], atMs: number): Revision {
   const [from, to] = [below(points, atMs), above(points, atMs)];
-  if (to === undefined || to.revision - from.revision <= 1 || !Number.isFinite(from.atMs)) return from.revision;
-  return between(from, to, atMs, 0) - 1;
+  if (to === undefined || !Number.isFinite(from.atMs)) return from.revision;
+  return from.revision + Math.floor((to.revision - from.revision - 1) * Math.min(1, Math.max(0, shareOf(from, to, atMs))));
+}
+
+async function readNewest(store: Store, revision: Revision): Promise<readonly Point[]> {
+  const { rows } = await store.log({ ranges: [everything], before: revision + 1, reverse: true, limit: newestRows, values: false, lenient: true });
+  const newest = { revision, atMs: rows[0]?.atMs ?? Number.NEGATIVE_INFINITY };
+  return [newest, ...rows.map((row) => ({ revision: row.revision, atMs: row.atMs }))];
 }
 
 async function probe(store: Store, revision: Revision): Promise<Point> {

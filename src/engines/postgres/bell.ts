@@ -22,6 +22,40 @@ export interface BellRopes {
   readonly log: Log;
 }
 
+/** PostgreSQL takes less than 8,000 bytes at a time. */
+const payloadBytesMax = 7_900;
+
+/** Who says it, and of which namespaces: as many in one notification as it can carry, because each costs the server about as much as a commit. */
+function packed(self: string, namespaces: Iterable<string>): string[] {
+  const payloads: string[] = [];
+  let names: string[] = [];
+  let bytes = 0;
+  const flush = (): void => {
+    if (names.length > 0) payloads.push(`${self} ${JSON.stringify(names)}`);
+    names = [];
+    bytes = self.length + 3;
+  };
+  flush();
+  for (const namespace of namespaces) {
+    const more = Buffer.byteLength(JSON.stringify(namespace)) + 1;
+    if (bytes + more > payloadBytesMax) flush();
+    bytes += more;
+    names.push(namespace);
+  }
+  flush();
+  return payloads;
+}
+
+/** Anybody may send something on the channel. */
+function namesIn(payload: string): string[] {
+  try {
+    const names: unknown = JSON.parse(payload.slice(payload.indexOf(" ") + 1));
+    return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
 /**
  * Tells other processes that something was committed: a notification after the commit, sent on another connection so that no commit waits for it.
  * The log is the truth; a notification only says when to look. Behind a pooler that gives every transaction another connection none arrives:
@@ -102,7 +136,7 @@ export class Bell {
       const waitMs = this.#sentMs + spacingMs - performance.now();
       if (waitMs > 0 && !this.#closed) await new Promise((resolve) => setTimeout(resolve, waitMs));
       this.#sentMs = performance.now();
-      const payloads = [...this.#due].map((namespace) => `${this.#self} ${namespace}`);
+      const payloads = packed(this.#self, this.#due);
       this.#due.clear();
       try {
         await this.#ropes.notify(payloads);
@@ -148,15 +182,15 @@ export class Bell {
   }
 
   #hear(payload: string): void {
-    const [from, ...rest] = payload.split(" ");
-    if (from === this.#self) {
+    if (payload.startsWith(this.#self)) {
       this.#hears = true;
       return;
     }
     this.#missed = 0;
-    const namespace = rest.join(" ");
-    this.#known.delete(namespace);
-    this.#ringHere(namespace);
+    for (const namespace of namesIn(payload)) {
+      this.#known.delete(namespace);
+      this.#ringHere(namespace);
+    }
   }
 
   #lose(ear: Session): void {

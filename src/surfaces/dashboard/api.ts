@@ -75,8 +75,8 @@ export interface Overview {
   };
   /** Of the newest runs (how many were looked at is `looked`). */
   readonly runsByStatus: { readonly looked: number; readonly byStatus: Readonly<Record<RunStatusName, number>> };
-  /** The last sixty minutes, oldest first. `complete`: false where history does not reach back that far or was too much to read. */
-  readonly commitsPerMinute: { readonly complete: boolean; readonly minutes: readonly { readonly atMs: number; readonly commits: number }[] };
+  /** The last sixty minutes, oldest first. `complete`: false where history does not reach back that far. `estimated`: of a very busy hour, close at first and closer with each answer. */
+  readonly commitsPerMinute: { readonly complete: boolean; readonly estimated?: boolean; readonly minutes: readonly { readonly atMs: number; readonly commits: number }[] };
   /** Ended runs, newest first. */
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
   /** Who held what in the last sixty minutes; an open end is held now. */

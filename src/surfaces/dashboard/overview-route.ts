@@ -77,7 +77,7 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     revision,
     counts,
     runsByStatus: { looked: found.runs.length, byStatus: byStatus(found.runs) },
-    commitsPerMinute: { complete: commits.complete, minutes: commits.minutes },
+    commitsPerMinute: { complete: commits.complete, ...(commits.estimated ? { estimated: true } : {}), minutes: commits.minutes },
     runDurations: durationsOf(found.runs),
     leaseOccupancy: byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases })).slice(0, looked.occupied),
     leaseOccupancyComplete: commits.complete && memory.work.since <= commits.since,

@@ -19,6 +19,7 @@ import type { OriginCheck } from "./request-origin.ts";
 import { readTarget } from "./request-target.ts";
 import type { Route, Routes } from "./routes.ts";
 import { Sockets } from "./sockets.ts";
+import { watchStandingCredentials } from "./standing-credentials.ts";
 import { principalKey } from "./tenants.ts";
 
 export interface FrontOptions {
@@ -54,6 +55,7 @@ export class Front {
   readonly #bodies: Bodies;
   readonly #exchanges = new Set<Exchange>();
   readonly #tools: RouteTools;
+  readonly #stopWatching: () => void;
   #isStopping = false;
   #onQuiet: () => void = () => {};
 
@@ -91,6 +93,7 @@ export class Front {
     });
     this.server.on("clientError", (error: NodeJS.ErrnoException, socket) => this.#refuseUnread(error, socket as Socket));
     metrics.connections(() => this.#sockets.size);
+    this.#stopWatching = watchStandingCredentials({ authenticate: options.authenticate, exchanges: this.#exchanges, log: options.log });
   }
 
   /** What is being used just now. */
@@ -101,6 +104,7 @@ export class Front {
   /** Takes no new connection and no new request, ends streams, and lets what is being answered finish; after the grace period it is cut off. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
+    this.#stopWatching();
     const closed = new Promise<void>((resolve) => {
       if (this.server.listening) this.server.close(() => resolve());
       else resolve();

@@ -10,7 +10,10 @@ export function isLoopbackAddress(address: string): boolean {
   return isIPv4(four) && four.startsWith("127.");
 }
 
-const isForwarding = (name: string): boolean => name === "forwarded" || name === "via" || name === "x-real-ip" || name.startsWith("x-forwarded-");
+/** What reverse proxies, tunnels and balancers add. */
+const forwardingHeaders =
+  /^(forwarded|via|x-forwarded(-.*)?|x-original-.*|x-envoy-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*|fastly-client-ip|tailscale-.*)$/;
+const isForwarding = (name: string): boolean => forwardingHeaders.test(name);
 
 /**
  * Whether the request comes from somebody at this machine. A proxy on this machine would make everybody local, so nothing that one has passed on counts;

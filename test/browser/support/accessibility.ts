@@ -20,10 +20,10 @@ export async function checkAccessibility(page: Page, only?: readonly string[]): 
   // By the debugger's door: the page's own policy forbids strangers' scripts, as it should.
   if (!known) await page.evaluate(await source);
   const runOnly = only === undefined ? { type: "tag", values: everything } : { type: "rule", values: [...only] };
-  const results = (await page.evaluate(
-    (options) => (globalThis as unknown as { axe: { run(root: unknown, options: unknown): unknown } }).axe.run(document, options),
-    { runOnly, resultTypes: ["violations"] },
-  )) as AxeResults;
+  const results = (await page.evaluate((options) => (globalThis as unknown as { axe: { run(root: unknown, options: unknown): unknown } }).axe.run(document, options), {
+    runOnly,
+    resultTypes: ["violations"],
+  })) as AxeResults;
   return {
     faults: results.violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ target }) => target.join(" ")).join("; ")})`),
     passed: results.passes.length,

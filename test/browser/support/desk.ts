@@ -14,6 +14,8 @@ const run = promisify(execFile);
 export interface OpenOptions extends Pick<BrowserContextOptions, "colorScheme" | "viewport" | "reducedMotion"> {
   /** Signed in with this token; left out: the operator of this machine, or the sign-in view. */
   readonly token?: string;
+  /** By this address instead of the server's own: something in between. */
+  readonly through?: string;
   /** Answers of the server that this test means to cause: the browser logs each as an error. */
   readonly expects?: readonly number[];
 }
@@ -49,7 +51,7 @@ export async function openDesk({ flags = {}, fill }: DeskOptions = {}): Promise<
   return {
     server,
     browser,
-    open: (path, options = {}) => openTab(browser, server.url, path, options),
+    open: (path, options = {}) => openTab(browser, options.through ?? server.url, path, options),
     async call(tool, args, token) {
       const { result, error } = (await server.callTool(tool, args, { token })) as { result?: { isError?: boolean; structuredContent: Record<string, unknown> }; error?: unknown };
       if (result === undefined || result.isError === true) throw new Error(`${tool}: ${JSON.stringify(result?.structuredContent ?? error)}`);
@@ -71,7 +73,7 @@ async function findChromium(): Promise<string> {
 /** From its sources: a test never looks at an older page than the one beside it. */
 export const buildPage = (folder: string): Promise<unknown> => run(process.execPath, [join(projectRoot, "scripts", "build-dashboard.mjs"), folder]);
 
-async function openTab(browser: Browser, url: string, path: string, { token, expects = [], ...options }: OpenOptions): Promise<Tab> {
+async function openTab(browser: Browser, url: string, path: string, { token, expects = [], through: _, ...options }: OpenOptions): Promise<Tab> {
   const context = await browser.newContext({ baseURL: url, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   const faults: string[] = [];

@@ -240,13 +240,23 @@ describe("the local operator", () => {
       expect(await door.knock({ host }), host).toMatchObject({ status: 401 });
   });
 
-  test.each(["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-anything", "x-real-ip", "via", "X-Forwarded-For"])(
-    "is nobody behind a proxy, which says so with %s: everybody would be local",
-    async (header) => {
-      const door = await openDoorkeeper({ operator: "anna" });
-      for (const value of ["127.0.0.1", ""]) expect(await door.knock({ [header]: value })).toMatchObject({ status: 401 });
-    },
-  );
+  test.each([
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-forwarded-anything",
+    "x-real-ip",
+    "via",
+    "X-Forwarded-For",
+    "x-forwarded",
+    "cf-connecting-ip",
+    "tailscale-user-login",
+    "x-original-host",
+  ])("is nobody behind a proxy, which says so with %s: everybody would be local", async (header) => {
+    const door = await openDoorkeeper({ operator: "anna" });
+    for (const value of ["127.0.0.1", ""]) expect(await door.knock({ [header]: value })).toMatchObject({ status: 401 });
+  });
 
   test("is nobody when a browser says that another site asks", async () => {
     const door = await openDoorkeeper({ operator: "anna" });

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { readConfig } from "../../../src/config.ts";
 import { guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { keyLimits } from "../../../src/surfaces/http/jwt-keys.ts";
 import type { JwtConfig } from "../../../src/surfaces/http/jwt-settings.ts";
@@ -299,6 +300,22 @@ describe("the settings", () => {
     })();
     expect(String(refusal)).toMatch(words);
     expect(String(refusal)).not.toContain("geheim");
+  });
+
+  test.each(["HS256", "none", "RS256,HS512", "", "rs256"])("refuse %j as algorithms: whoever could check such a signature could make it", (algorithms) => {
+    expect(() => readConfig({ "jwt-algorithms": algorithms }, {})).toThrow(/--jwt-algorithms: must be some of RS256, /);
+  });
+
+  test("of a configuration are taken as they are", () => {
+    const flags = { "jwt-issuer": "https://a.example.com", "jwt-audience": "x, y", "jwt-algorithms": "ES256,EdDSA", "jwt-role-claim": "roles" };
+    expect(jwtSettingsOf(readConfig(flags, { HOLDFAST_JWT_NAMESPACES_CLAIM: "teams" }))).toEqual({
+      issuer: "https://a.example.com",
+      audiences: ["x", "y"],
+      jwksUrl: undefined,
+      algorithms: ["ES256", "EdDSA"],
+      roleClaim: "roles",
+      namespacesClaim: "teams",
+    });
   });
 
   test("trust TLS and this machine", () => {

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { openApiFixtures } from "../../support/api-fixtures.ts";
@@ -77,18 +76,16 @@ describe("time", () => {
     expect((await connection.closed).length).toBeLessThan(8_000_000);
   });
 
-  test("a caller that reads slowly but steadily gets everything", async () => {
-    const { ask } = await open({ unreadMsMax: 400 });
+  test("a caller that reads slowly but steadily is not cut off", async () => {
+    const { ask, usage } = await open({ unreadMsMax: 600 });
     const { socket } = await ask("/api/fixture/flood");
-    let taken = 0;
-    socket.on("data", (chunk: string) => (taken += chunk.length));
-    for (let i = 0; i < 10; i += 1) {
-      socket.resume();
-      await once(socket, "data");
-      socket.pause();
+    await vi.waitFor(() => expect(usage().streams).toBe(1));
+    for (let i = 0; i < 15; i += 1) {
+      // A megabyte at a time, so that the system's buffers pass some of it on.
+      for (let taken = 0; taken < 1_000_000; taken += (socket.read() as string | null)?.length ?? 0) await new Promise((resolve) => setTimeout(resolve, 5));
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    expect([socket.destroyed, taken > 0]).toEqual([false, true]);
+    expect(usage().streams).toBe(1);
   });
 
   test("a stream that is not read is cut off, and until then its source is asked for little", async () => {
@@ -148,10 +145,10 @@ describe("size", () => {
   });
 
   test("answers that are together too much to hold cut off the fullest", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 2_000, unsentTotalBytesMax: 17_000_000 });
+    const { ask, usage } = await open({ unreadMsMax: 20_000, unsentTotalBytesMax: 17_000_000 });
     for (let i = 0; i < 4; i += 1) await ask("/api/fixture/large");
     await vi.waitFor(() => expect(usage().inFlight).toBe(4));
-    await vi.waitFor(() => expect(usage().inFlight).toBe(2), 1_500);
+    await vi.waitFor(() => expect(usage().inFlight).toBe(2), 5_000);
   });
 });
 

@@ -112,7 +112,14 @@ describe("a body", () => {
     expect((await post('{"a":1}', { "content-type": "application/json; charset=utf-8" })).status).toBe(200);
   });
 
-  test.each(["", "{", "nul", '{"a":1}x', "\xff\xfe"])("that is not JSON (%j) is refused with 400", async (text) => {
+  test("that is not UTF-8 is refused: it would be stored as something that was never sent", async () => {
+    using connection = await connectRaw(server.port);
+    connection.write(head("POST", "/api/fixture/echo", server.port, { "content-type": "application/json", "content-length": "3" }));
+    connection.write(Buffer.from([0x22, 0xff, 0x22]));
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test.each(["", "{", "nul", '{"a":1}x'])("that is not JSON (%j) is refused with 400", async (text) => {
     expect(await post(text)).toMatchObject({ status: 400, body: expect.stringContaining("body: must be JSON") });
   });
 

@@ -1,0 +1,198 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkAccessibility } from "./support/accessibility.ts";
+import type { Desk, Tab } from "./support/desk.ts";
+import { openDesk, visit } from "./support/desk.ts";
+
+/** What would act if it were taken for markup, and what would deceive if it were drawn as it is. */
+const markup = `<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script><a href="javascript:globalThis.owned=1">x</a>`;
+const bidi = "report\u202Efdp.exe";
+const zero = "pay\u200Bpal";
+const huge = "W".repeat(60_000);
+
+let desk: Desk;
+let tab: Tab;
+let page: Page;
+let runId: string;
+beforeAll(async () => {
+  desk = await openDesk();
+  for (const [index, text] of [markup, bidi, zero, huge].entries()) {
+    await desk.call("state_set", { key: `evil/${index}${index === 3 ? "" : text}`.slice(0, 400), value: { [text.slice(0, 300)]: text }, agent_id: text.slice(0, 200) });
+    await desk.call("lease_acquire", { resource_id: `lock ${index} ${text}`.slice(0, 400), holder_id: text.slice(0, 200), ttl_seconds: 600 });
+    await desk.call("checkpoint", {
+      action: "save",
+      workspace: `place ${text}`.slice(0, 100),
+      description: text.slice(0, 20_000),
+      highlights: [text.slice(0, 500)],
+      activeFiles: [text.slice(0, 500)],
+      gitBranch: text.slice(0, 200),
+      tags: [text.slice(0, 60)],
+    });
+    await desk.call("save_knowledge", {
+      id: `note-${index}`,
+      content: `# ${text.slice(0, 20_000)}\n\n${text.slice(0, 20_000)}`,
+      keywords: [text.slice(0, 120)],
+      source: text.slice(0, 500),
+    });
+    await desk.call("save_checkpoint", {
+      core_question: text.slice(0, 900),
+      thesis: text.slice(0, 900),
+      confidence: 0.5,
+      open_questions: [text.slice(0, 500)],
+      sources: [{ id: text.slice(0, 100), type: "document", take: text.slice(0, 500), relation: "supports" }],
+    });
+    const run = await desk.call("workflow_create", { name: text.slice(0, 400), run_id: `run-${index} ${text}`.slice(0, 300), tags: { t: text.slice(0, 100) }, input: text });
+    await desk.call("workflow_claim", { run_id: run.run_id, agent_id: text.slice(0, 200) });
+    await desk.call("workflow_checkpoint", { run_id: run.run_id, step: 1, output: text, agent_id: text.slice(0, 200) });
+    if (index === 0) runId = String(run.run_id);
+  }
+  tab = await desk.open("/");
+  ({ page } = tab);
+}, 60_000);
+afterAll(async () => {
+  await tab?.[Symbol.asyncDispose]();
+  await desk?.[Symbol.asyncDispose]();
+});
+
+/** Nothing stored became an element, ran, or was fetched; nothing widened the page or turned its text around. */
+async function isInert(): Promise<void> {
+  expect(await page.evaluate(() => "owned" in globalThis)).toBe(false);
+  expect(await page.evaluate(() => document.querySelectorAll("main img, main script, main iframe, main [onerror], main a[href^='javascript']").length)).toBe(0);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(await page.locator("main").evaluate((main) => /[\u200B\u202A-\u202E\u2066-\u2069]/.test(main.textContent ?? ""))).toBe(false);
+  expect(tab.faults).toEqual([]);
+}
+
+describe("hostile text is shown as text", () => {
+  const views: readonly (readonly [name: string, path: () => string])[] = [
+    ["the overview", () => "/ns/default"],
+    ["runs", () => "/ns/default/runs"],
+    ["one run", () => `/ns/default/runs/${encodeURIComponent(runId)}`],
+    ["leases", () => "/ns/default/leases"],
+    ["keys", () => "/ns/default/keys"],
+    ["one key", () => `/ns/default/keys/${encodeURIComponent(`evil/0${markup}`)}`],
+    ["the journal", () => "/ns/default/journal"],
+    ["notes", () => "/ns/default/knowledge"],
+    ["one note", () => "/ns/default/knowledge/note-0"],
+    ["research", () => "/ns/default/research"],
+    ["activity", () => "/ns/default/activity"],
+    ["search", () => "/ns/default/search?q=evil"],
+  ];
+  test.each(views)("in %s, wide and on a phone", async (_name, path) => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await visit(page, path());
+    await page.locator("main").getByText("onerror").or(page.locator("main").getByText("evil/")).first().waitFor();
+    await isInert();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.waitForTimeout(40);
+    await isInert();
+  });
+
+  test("what cannot be seen is made visible: direction changes and zero widths have a sign", async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await visit(page, `/ns/default/keys/${encodeURIComponent(`evil/1${bidi}`)}`);
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("evil/1reportU+202Efdp.exe");
+    await visit(page, `/ns/default/keys/${encodeURIComponent(`evil/2${zero}`)}`);
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("evil/2payU+200Bpal");
+    await isInert();
+  });
+
+  test("a huge text is cut, and opens on demand", async () => {
+    await visit(page, "/ns/default/keys/evil%2F3");
+    const shown = () => page.getByLabel("Value of the key").evaluate((element) => element.textContent?.length ?? 0);
+    expect(await shown()).toBeLessThan(7_000);
+    await page
+      .getByRole("button", { name: /Show all/ })
+      .first()
+      .click();
+    await expect.poll(shown).toBeGreaterThan(60_000);
+    await isInert();
+  });
+
+  test("an address with hostile parts leads to a thing of that name or to nowhere, never into markup", async () => {
+    for (const path of [
+      `/ns/${encodeURIComponent(markup)}/keys`,
+      `/ns/default/keys?prefix=${encodeURIComponent(markup)}`,
+      `/ns/default/search?q=${encodeURIComponent(markup)}`,
+      "/ns/default/keys/%FF%FE",
+      "/ns/default/runs/~..",
+    ]) {
+      const before = tab.faults.length;
+      await visit(page, path);
+      expect(await page.evaluate(() => "owned" in globalThis)).toBe(false);
+      expect(await page.evaluate(() => document.querySelectorAll("main img, main script").length)).toBe(0);
+      // A namespace of such a name and a run that is not there are refused by the server.
+      (tab.faults as string[]).splice(before);
+    }
+  });
+});
+
+describe("the checks find what is planted", () => {
+  const plant = async (fault: () => void): Promise<readonly string[]> => {
+    await using planted = await desk.open("/ns/default/health");
+    await planted.page.getByText("The store answers.").waitFor();
+    await planted.page.evaluate(fault);
+    await planted.page.waitForTimeout(150);
+    return planted.faults;
+  };
+
+  test("markup written into the page is refused by the policy and noticed", async () => {
+    const faults = await plant(() => {
+      try {
+        (document.querySelector("main") as HTMLElement).innerHTML = "<b>x</b>";
+      } catch {
+        // The browser refuses; the report is what counts.
+      }
+    });
+    expect(faults.join("\n")).toMatch(/policy: require-trusted-types-for/);
+  });
+
+  test("an image from elsewhere is refused by the policy and noticed", async () => {
+    const faults = await plant(() => document.body.append(Object.assign(new Image(), { src: "https://example.com/x.png" })));
+    expect(faults.join("\n")).toMatch(/policy: img-src/);
+  });
+
+  test("a request to elsewhere is noticed", async () => {
+    const faults = await plant(() => void fetch("https://example.com/").catch(() => {}));
+    expect(faults.join("\n")).toMatch(/policy: connect-src/);
+  });
+
+  test("an inline script, an inline style and a thrown error are noticed", async () => {
+    const faults = await plant(() => {
+      document.body.setAttribute("style", "color: red");
+      setTimeout(() => {
+        throw new Error("planted");
+      });
+    });
+    expect(faults.join("\n")).toMatch(/policy: style-src/);
+    expect(faults.join("\n")).toMatch(/thrown: planted/);
+  });
+
+  test("a field without a label, a button without a name and too faint a colour fail the accessibility check", async () => {
+    await using planted = await desk.open("/ns/default/health");
+    await planted.page.getByText("The store answers.").waitFor();
+    expect((await checkAccessibility(planted.page)).faults).toEqual([]);
+    await planted.page.evaluate(() => {
+      const faint = document.createElement("p");
+      faint.textContent = "hard to read";
+      faint.style.color = "#cfcfcf";
+      faint.style.background = "#ffffff";
+      document.querySelector("main")?.append(document.createElement("input"), document.createElement("button"), faint);
+    });
+    const { faults } = await checkAccessibility(planted.page);
+    for (const rule of [/^label:/, /^button-name:/, /^color-contrast:/]) expect(faults.some((fault) => rule.test(fault))).toBe(true);
+  });
+
+  test("a line that widens the page is noticed at phone width", async () => {
+    await using planted = await desk.open("/ns/default/health", { viewport: { width: 360, height: 740 } });
+    await planted.page.getByText("The store answers.").waitFor();
+    const width = () => planted.page.evaluate(() => document.documentElement.scrollWidth);
+    expect(await width()).toBeLessThanOrEqual(360);
+    await planted.page.evaluate(() => {
+      const line = document.createElement("p");
+      line.textContent = "w".repeat(200);
+      document.querySelector("main")?.append(line);
+    });
+    expect(await width()).toBeGreaterThan(360);
+  });
+});

@@ -1,0 +1,145 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FaultProxy } from "../support/fault-proxy.ts";
+import type { Desk, Tab } from "./support/desk.ts";
+import { openDesk, settled, visit } from "./support/desk.ts";
+
+let desk: Desk;
+let tab: Tab;
+let page: Page;
+const latencies: string[] = [];
+beforeAll(async () => {
+  desk = await openDesk();
+  await desk.call("state_set", { key: "first", value: 0 });
+  tab = await desk.open("/");
+  ({ page } = tab);
+  await settled(page);
+}, 60_000);
+afterAll(async () => {
+  console.log(`from commit to screen: ${latencies.join(", ")}`);
+  await tab?.[Symbol.asyncDispose]();
+  await desk?.[Symbol.asyncDispose]();
+});
+
+const live = () => page.locator(".connection.live").waitFor();
+
+/** What an agent does is on the page within a second, and the page was not loaded again for it. */
+async function appears(what: string, text: string | RegExp, act: () => Promise<unknown>): Promise<void> {
+  await live();
+  await page.evaluate(() => Object.assign(globalThis, { stayed: true }));
+  expect(await page.locator("main").getByText(text).count()).toBe(0);
+  await act();
+  const fromMs = performance.now();
+  await page.locator("main").getByText(text).first().waitFor();
+  const tookMs = performance.now() - fromMs;
+  latencies.push(`${what} ${tookMs.toFixed(0)} ms`);
+  expect(tookMs).toBeLessThan(1_000);
+  expect(await page.evaluate(() => "stayed" in globalThis)).toBe(true);
+}
+
+describe("what agents do shows up within a second", () => {
+  test("on the overview: the feed, the fleet and the counts", async () => {
+    await visit(page, "/ns/default");
+    await appears("overview", "fresh/key", () => desk.call("state_set", { key: "fresh/key", value: 1, agent_id: "walker" }));
+    await page.locator(".fleet").getByText("walker").waitFor();
+    await page.locator(".tile", { hasText: "Keys" }).getByText("2", { exact: true }).waitFor();
+  });
+
+  test("among the runs, and within one", async () => {
+    await visit(page, "/ns/default/runs");
+    await appears("runs", "sweep", () => desk.call("workflow_create", { name: "sweep", run_id: "sweep-1" }));
+    await appears("claim", "broom", () => desk.call("workflow_claim", { run_id: "sweep-1", agent_id: "broom" }));
+    await visit(page, "/ns/default/runs/sweep-1");
+    await appears("step", "under the carpet", () => desk.call("workflow_checkpoint", { run_id: "sweep-1", step: 1, output: "under the carpet", agent_id: "broom" }));
+    await appears("end", "spotless", () => desk.call("workflow_finish", { run_id: "sweep-1", status: "done", result: "spotless", agent_id: "broom" }));
+  });
+
+  test("among the leases: taken, waited for and let go", async () => {
+    await visit(page, "/ns/default/leases");
+    await appears("lease", "bridge", () => desk.call("lease_acquire", { resource_id: "bridge", holder_id: "goat", ttl_seconds: 60 }));
+    const waiting = desk.call("lease_acquire", { resource_id: "bridge", holder_id: "troll", ttl_seconds: 60, wait_seconds: 20 });
+    await page.getByText("1 in line").waitFor();
+    await appears("hand-over", "troll", async () => {
+      await desk.call("lease_release", { resource_id: "bridge", holder_id: "goat" });
+      await waiting;
+    });
+    await desk.call("lease_release", { resource_id: "bridge", holder_id: "troll" });
+    await page.getByText("Nothing is held").waitFor();
+  });
+
+  test("among the keys and in one key; a key that goes away goes away", async () => {
+    await visit(page, "/ns/default/keys");
+    await appears("keys", "nest/egg", () => desk.call("state_set", { key: "nest/egg", value: "whole" }));
+    await appears("value", '"hatched"', () => desk.call("state_set", { key: "nest/egg", value: "hatched" }));
+    await visit(page, "/ns/default/keys/nest%2Fegg");
+    await appears("key", "Version 3 compared with 2", () => desk.call("state_set", { key: "nest/egg", value: "flown" }));
+    await visit(page, "/ns/default/keys?prefix=nest/");
+    await desk.call("state_delete", { key: "nest/egg" });
+    await page.getByText("No key begins like this").waitFor();
+  });
+
+  test("in the journal, the notes, the research and the activity", async () => {
+    await visit(page, "/ns/default/journal");
+    await appears("journal", "Found the leak", () => desk.call("checkpoint", { action: "save", workspace: "plumbing", description: "Found the leak" }));
+    await visit(page, "/ns/default/knowledge");
+    await appears("note", "Pipes burst in frost", () => desk.call("save_knowledge", { id: "pipes", content: "Pipes burst in frost" }));
+    await visit(page, "/ns/default/research");
+    await appears("research", "Why is it cold?", () => desk.call("save_checkpoint", { core_question: "Why is it cold?", thesis: "The window is open.", confidence: 0.4 }));
+    await visit(page, "/ns/default/activity");
+    await appears("activity", "seen/now", () => desk.call("state_set", { key: "seen/now", value: 1 }));
+    expect(tab.faults).toEqual([]);
+  });
+});
+
+describe("the stream", () => {
+  test("a burst of a thousand changes is told in few re-reads, and ends with the newest state", async () => {
+    await visit(page, "/ns/default/keys?prefix=burst/");
+    await live();
+    let reads = 0;
+    const count = (request: { url(): string }) => {
+      if (request.url().includes("/api/ns/default/keys")) reads += 1;
+    };
+    page.on("request", count);
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all(Array.from({ length: 100 }, (_, index) => desk.call("state_set", { key: `burst/${index % 20}`, value: `${round}-${index}` })));
+    await page.getByText("9-99").waitFor();
+    page.off("request", count);
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(40);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("cut off, the page says so, comes back by itself, goes on from where it was and misses nothing", async () => {
+    await using proxy = await FaultProxy.open(desk.server.port);
+    await using cut = await desk.open("/ns/default/activity", { through: `http://127.0.0.1:${proxy.port}` });
+    await settled(cut.page);
+    await cut.page.locator(".connection.live").waitFor();
+    const streams: string[] = [];
+    cut.page.on("request", (request) => request.url().includes("/events") && streams.push(request.url()));
+    await proxy.set({ kind: "refuse" });
+    await cut.page.getByText("Offline, again in").waitFor();
+    await desk.call("state_set", { key: "while/away", value: 1 });
+    await cut.page.waitForTimeout(1_200);
+    expect(await cut.page.getByText("while/away").count()).toBe(0);
+    await proxy.set({ kind: "pass" });
+    await cut.page.getByRole("button", { name: "Try now" }).click();
+    await cut.page.locator(".connection.live").waitFor();
+    await cut.page.getByText("while/away").waitFor();
+    expect(streams.every((url) => new URL(url).searchParams.has("after"))).toBe(true);
+    expect(streams.length).toBeGreaterThan(1);
+  });
+
+  test("somebody who reads further down is not moved: what is new waits behind a button", async () => {
+    await visit(page, "/ns/default/activity");
+    await live();
+    await page.evaluate(() => scrollTo(0, 2_000));
+    await page.waitForTimeout(100);
+    const before = await page.locator('[data-row="60"]').textContent();
+    await desk.call("state_set", { key: "unseen/yet", value: 1 });
+    await page.getByRole("button", { name: "1 new change" }).waitFor();
+    expect(await page.locator('[data-row="60"]').textContent()).toBe(before);
+    await page.getByRole("button", { name: "1 new change" }).click();
+    await page.getByText("unseen/yet").waitFor();
+    expect(await page.evaluate(() => scrollY)).toBe(0);
+  });
+});

@@ -1,0 +1,222 @@
+import { describe, expect, test } from "vitest";
+import { newRateMemory, readCommitRate } from "../../../src/domain/overview/commit-rate.ts";
+import type { ActivityPage, Overview } from "../../../src/surfaces/dashboard/api.ts";
+import { engines } from "../../support/engines.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
+import { workAsTeam, writeJournal } from "./busy-team.ts";
+import { openApi, openMemoryApi } from "./open-api.ts";
+
+const path = "/api/ns/team/overview";
+const startMs = 1_800_000_000_000;
+
+describe("the overview", () => {
+  test("of an empty namespace is empty and not an error", async () => {
+    const overview = await openMemoryApi().get<Overview>(path);
+    expect(overview).toMatchObject({
+      revision: 0,
+      counts: { keys: 0, runs: 0, leases: 0, waiting: 0, journal: 0, notes: 0, research: 0 },
+      runDurations: [],
+      leaseOccupancy: [],
+      agents: [],
+      stuck: [],
+    });
+    expect(overview.commitsPerMinute.minutes).toHaveLength(60);
+    expect(overview.commitsPerMinute).toMatchObject({ complete: true });
+  });
+
+  test("counts what there is, and tells how runs ended and how long they took from their first worker on", async () => {
+    const api = openMemoryApi();
+    await workAsTeam(api, api.clock);
+    await writeJournal(api, "done", "shop");
+    const overview = await api.get<Overview>(path);
+    expect(overview.counts).toEqual({ keys: 2, runs: 2, leases: 1, waiting: 0, journal: 1, notes: 2, research: 1 });
+    expect(overview.runsByStatus).toEqual({ looked: 2, byStatus: { created: 1, claimed: 0, running: 0, done: 1, failed: 0, cancelled: 0 } });
+    expect(overview.runDurations).toEqual([{ runId: "import", name: "nightly import", status: "done", startedAtMs: startMs + 60_000, endedAtMs: startMs + 90_000 }]);
+  });
+
+  test("shows who held what and until when: renewals are one span, a lapse ends at its time, what is held now has no end", async () => {
+    const api = openMemoryApi();
+    await workAsTeam(api, api.clock);
+    const { leaseOccupancy, leaseOccupancyComplete } = await api.get<Overview>(path);
+    expect(leaseOccupancyComplete).toBe(true);
+    expect(leaseOccupancy).toEqual([
+      {
+        resource: "deploy",
+        spans: [
+          { holder: "worker-1", fromMs: startMs + 90_000, untilMs: startMs + 105_000 },
+          { holder: "worker-2", fromMs: startMs + 105_000 },
+        ],
+      },
+      {
+        resource: "workflow/import",
+        spans: [
+          { holder: "worker-1", fromMs: startMs + 60_000, untilMs: startMs + 70_000 },
+          { holder: "worker-2", fromMs: startMs + 90_000, untilMs: startMs + 90_000 },
+        ],
+      },
+    ]);
+  });
+
+  test("keeps the picture up from look to look, and shows the same as one that looks for the first time", async () => {
+    const api = openMemoryApi();
+    const withoutHealth = ({ health: _, ...overview }: Overview) => overview;
+    for (let i = 0; i < 40; i += 1) {
+      await api.agent("lease_acquire", { resource_id: `r${i % 3}`, holder_id: `worker-${i % 4}`, ttl_seconds: 50 });
+      if (i % 5 === 0) await api.agent("lease_release", { resource_id: `r${i % 3}`, holder_id: `worker-${i % 4}` });
+      api.clock.advance(i % 7 === 0 ? 600_000 : 20_000);
+      const kept = await api.get<Overview>(path);
+      const fresh = await openApi({ engine: api.engine, clock: api.clock }).get<Overview>(path);
+      expect(withoutHealth(kept)).toEqual(withoutHealth(fresh));
+    }
+  });
+
+  test("names who was active, the last one first, with what it did and how much it holds", async () => {
+    const api = openMemoryApi();
+    await workAsTeam(api, api.clock);
+    const { agents } = await api.get<Overview>(path);
+    expect(agents).toEqual([
+      { agent: "fleet", writer: "fleet", lastAtMs: startMs + 105_000, lastDid: "saved research on Why is it slow?", holds: 0 },
+      { agent: "worker-2", writer: "fleet", lastAtMs: startMs + 105_000, lastDid: "acquired deploy", holds: 1 },
+      { agent: "worker-1", writer: "fleet", lastAtMs: startMs + 105_000, lastDid: "released deploy", holds: 0 },
+    ]);
+  });
+
+  test("points out what is stuck and why: a run that nobody took over, a lease that others wait for, one held for hours", async () => {
+    const api = openMemoryApi();
+    await api.agent("workflow_create", { name: "import", run_id: "r" });
+    await api.agent("workflow_claim", { run_id: "r", agent_id: "worker-1", ttl_seconds: 10 });
+    await api.agent("workflow_checkpoint", { run_id: "r", step: 3, output: 1, agent_id: "worker-1" });
+    await api.agent("lease_acquire", { resource_id: "old", holder_id: "worker-2", ttl_seconds: 10_000 });
+    expect((await api.get<Overview>(path)).stuck).toEqual([]);
+    api.clock.advance(3_700_000);
+    await api.agent("lease_acquire", { resource_id: "awaited", holder_id: "worker-2", ttl_seconds: 600 });
+    const waiting = api.agent("lease_acquire", { resource_id: "awaited", holder_id: "worker-3", ttl_seconds: 5, wait_seconds: 55 });
+    const passing = (async () => {
+      for (let i = 0; i < 65; i += 1) await api.clock.advanceBy(1_000);
+    })();
+    await Promise.all([waiting, passing]);
+    const late = api.agent("lease_acquire", { resource_id: "awaited", holder_id: "worker-4", ttl_seconds: 5, wait_seconds: 5 });
+    await api.clock.settle();
+    const { stuck, counts } = await api.get<Overview>(path);
+    expect(counts.waiting).toBe(1);
+    expect(stuck).toEqual([
+      { kind: "run", id: "r", why: "import: worker-1 stopped after step 3, and nobody has taken over", sinceMs: startMs },
+      { kind: "lease", id: "awaited", why: "worker-4 waits for worker-2, who has held it for 1m 5s", sinceMs: startMs + 3_700_000 },
+      { kind: "lease", id: "old", why: "held by worker-2 for 1h 2m", sinceMs: startMs },
+    ]);
+    await api.clock.advanceBy(6_000);
+    await late;
+    // Taken over, it is not stuck any more.
+    await api.agent("workflow_claim", { run_id: "r", agent_id: "worker-5", ttl_seconds: 600 });
+    expect((await api.get<Overview>(path)).stuck.map(({ id }) => id)).not.toContain("r");
+  });
+});
+
+describe("commits per minute", () => {
+  const count = (api: ReturnType<typeof openMemoryApi>, commits: number) =>
+    Promise.all(Array.from({ length: commits }, (_, i) => api.base.store.commit({ writes: [{ op: "put", key: `state/${i}`, value: i }], writer: "fleet" })));
+
+  test("are what happened in each minute, whether they came evenly or in bursts", async () => {
+    const random = seededRandom(5);
+    const api = openMemoryApi();
+    const happened = new Map<number, number>();
+    for (let i = 0; i < 200; i += 1) {
+      const commits = random(10) === 0 ? 60 : random(3);
+      await count(api, commits);
+      const minute = Math.floor(api.clock.nowMs() / 60_000) * 60_000;
+      happened.set(minute, (happened.get(minute) ?? 0) + commits);
+      api.clock.advance(random(60_000));
+    }
+    const memory = newRateMemory();
+    for (const later of [0, 90_000, 1_200_000, 4_000_000]) {
+      api.clock.advance(later);
+      const { revision, nowMs } = await api.base.store.read({ start: "", end: "" });
+      const asked = { revision, nowMs, gaps: [] };
+      while ((await readCommitRate(api.base.store, memory, asked)).estimated) expect(later).toBe(0);
+      const rate = await readCommitRate(api.base.store, memory, asked);
+      expect(rate.complete).toBe(true);
+      expect(rate.minutes.map(({ commits }) => commits)).toEqual(rate.minutes.map(({ atMs }) => happened.get(atMs) ?? 0));
+    }
+  });
+
+  test("of a very busy hour cost a bounded number of looks, add up from the first answer on and are right after a few", async () => {
+    const random = seededRandom(6);
+    const api = openMemoryApi();
+    const happened = new Map<number, number>();
+    for (let minute = 0; minute < 60; minute += 1) {
+      const commits = 100 + random(400) * (minute % 7 === 0 ? 3 : 1);
+      happened.set(api.clock.nowMs(), commits);
+      for (let part = 0; part < 10; part += 1) {
+        await count(api, Math.floor(commits / 10) + (part === 0 ? commits % 10 : 0));
+        api.clock.advance(6_000);
+      }
+    }
+    let looks = 0;
+    const { store } = api.base;
+    const watched = {
+      ...store,
+      log: (query: Parameters<typeof store.log>[0]) => {
+        looks += 1;
+        return store.log(query);
+      },
+    };
+    const { revision, nowMs } = await store.read({ start: "", end: "" });
+    const memory = newRateMemory();
+    const off: number[] = [];
+    for (let estimated = true; estimated; ) {
+      looks = 0;
+      const rate = await readCommitRate(watched, memory, { revision, nowMs: nowMs - 1, gaps: [] });
+      estimated = rate.estimated;
+      expect(looks).toBeLessThan(210);
+      expect(rate.minutes.reduce((sum, { commits }) => sum + commits, 0)).toBe(revision);
+      off.push(Math.max(...rate.minutes.map(({ atMs, commits }) => Math.abs(commits - (happened.get(atMs) as number)))));
+    }
+    expect(off.length).toBeLessThanOrEqual(4);
+    // A bar stands between two beginnings, each off by what is promised at most.
+    expect(off.at(-1)).toBeLessThanOrEqual(Math.ceil(revision / 2_000));
+    looks = 0;
+    await readCommitRate(watched, memory, { revision, nowMs: nowMs - 1, gaps: [] });
+    expect(looks).toBeLessThan(5);
+  });
+
+  test("leave out the revisions that a store leapt over when its history went back", async () => {
+    const api = openMemoryApi();
+    await count(api, 5);
+    const { revision, nowMs } = await api.base.store.read({ start: "", end: "" });
+    const rate = await readCommitRate(api.base.store, newRateMemory(), { revision, nowMs, gaps: [[1, 4]] });
+    expect(rate.minutes.at(-1)).toMatchObject({ commits: 3 });
+  });
+
+  test("say so where history does not reach back", async () => {
+    const api = openMemoryApi();
+    await count(api, 20);
+    api.clock.advance(120_000);
+    await count(api, 10);
+    await api.engine.compact("team", { ageMs: 1e12, revisions: 5, tombstones: 10 }, 1_000);
+    const { commitsPerMinute, leaseOccupancyComplete } = await api.get<Overview>(path);
+    expect([commitsPerMinute.complete, leaseOccupancyComplete]).toEqual([false, false]);
+  });
+});
+
+describe("the same answers", () => {
+  test.each(engines)("overview and activity are as the memory engine has them on $name", async (under) => {
+    const play = async (open: typeof under) => {
+      const clock = manualClock();
+      await using engine = await open.openOnClock(await open.freshUrl(), clock);
+      const api = openApi({ engine, clock });
+      await workAsTeam(api, clock);
+      const first = await api.get<Overview>(path);
+      clock.advance(130_000);
+      await api.agent("state_set", { key: "later", value: 1, agent_id: "worker-9" });
+      const { health, ...second } = await api.get<Overview>(path);
+      const activity = await api.get<ActivityPage>("/api/ns/team/activity", { heartbeats: "true", limit: "200" });
+      return { first: { ...first, health: undefined }, second, activity, engine: health.engine };
+    };
+    const memory = engines.find(({ name }) => name === "memory") ?? under;
+    const { engine, ...answers } = await play(under);
+    const { engine: _, ...expected } = await play(memory);
+    expect(answers).toEqual(expected);
+    expect(engine).toBe(under.name === "PostgreSQL" ? "postgres" : under.name.toLowerCase());
+  });
+});
