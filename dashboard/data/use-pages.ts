@@ -17,6 +17,8 @@ export interface PagesOptions<Page, Row> {
   rows(page: Page): readonly Row[];
   next(page: Page): string | number | undefined;
   keyOf(row: Row): string;
+  /** Also read again now and then, for what leaves no trace in history. */
+  readonly everyMs?: number;
   /** The row's key that a change is about, or undefined when it concerns no row of this list. */
   subjectOf(change: ActivityItem): string | undefined;
   /** Where a row that is not there yet will stand. Rows of a filtered list can turn up anywhere. */
@@ -138,8 +140,17 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
       return place === undefined ? [] : [[place, 1]];
     }
 
+    const { everyMs } = now.current;
+    const timer =
+      everyMs === undefined
+        ? undefined
+        : setInterval(() => {
+            for (const index of state.loaded.keys()) stale.set(index, stale.get(index) ?? 0);
+            reader.soon();
+          }, everyMs);
     void reader.begin();
     return () => {
+      clearInterval(timer);
       deaf();
       stopping.abort();
       reader.stop();

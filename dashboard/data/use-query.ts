@@ -31,8 +31,11 @@ export const readAnswer = <T>(path: string): T | undefined => answers.get(path) 
 
 export const forgetAnswers = (): void => answers.clear();
 
-/** One answer of the API, read again when a change concerns it. `path` undefined: nothing to ask. */
-export function useQuery<T>(path: string | undefined, concerns: (change: ActivityItem) => boolean): Query<T> {
+/**
+ * One answer of the API, read again when a change concerns it. `path` undefined: nothing to ask.
+ * `everyMs`: also now and then, for what changes with time or leaves no trace in history, like waiting in line.
+ */
+export function useQuery<T>(path: string | undefined, concerns: (change: ActivityItem) => boolean, everyMs?: number): Query<T> {
   const [, draw] = useState(0);
   const held = useRef<{ path?: string; data?: T; error?: ApiFailure; reload(): void }>({ reload: () => {} });
   if (held.current.path !== path) held.current = { path, data: path === undefined ? undefined : readAnswer<T>(path), reload: () => {} };
@@ -57,8 +60,10 @@ export function useQuery<T>(path: string | undefined, concerns: (change: Activit
     const deaf = listen(({ changes, everything }) => {
       if (everything || changes.some((change) => concernsNow.current(change))) reader.soon();
     });
+    const timer = everyMs === undefined ? undefined : setInterval(reader.soon, everyMs);
     void reader.begin();
     return () => {
+      clearInterval(timer);
       deaf();
       reader.stop();
     };

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { scrollBackTo, scrolledBack } from "../router.ts";
 
 export interface Column<Row> {
@@ -40,6 +40,7 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
   const wantsFocus = useRef(false);
   // Keys come faster than pictures: where they have led is known before it is drawn.
   const walkedTo = useRef(0);
+  const remeasure = useRef(() => {});
 
   useLayoutEffect(() => {
     if (scrollBackTo !== undefined && rows.length > 0) {
@@ -59,6 +60,7 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
     const schedule = () => {
       asked ||= requestAnimationFrame(measure);
     };
+    remeasure.current = measure;
     measure();
     addEventListener("scroll", schedule, { passive: true });
     addEventListener("resize", schedule);
@@ -70,7 +72,8 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
   }, [rows, more, onMore]);
 
   const focusable = current >= range.first && current < range.last ? current : range.first;
-  useEffect(() => {
+  // At once: a row that is left behind goes out of the page, and the focus with it.
+  useLayoutEffect(() => {
     if (!wantsFocus.current) return;
     const link = body.current?.querySelector<HTMLElement>(`[data-row="${current}"] a`);
     if (link === null || link === undefined) return;
@@ -90,6 +93,7 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
     const top = (body.current?.getBoundingClientRect().top ?? 0) + next * range.height;
     if (top < 120) scrollBy(0, top - 120);
     else if (top + range.height > innerHeight - 40) scrollBy(0, top + range.height - innerHeight + 40);
+    remeasure.current();
   };
 
   const shown = rows.slice(range.first, range.last);

@@ -20,7 +20,7 @@ const feedSize = 10;
 
 export function OverviewView() {
   const { api, namespace } = useView();
-  const query = useQuery<Overview>(`${api}/overview`, () => true);
+  const query = useQuery<Overview>(`${api}/overview`, () => true, 5_000);
   if (query.data !== undefined) noteServerTime(query.data.nowMs);
   return (
     <>

@@ -89,7 +89,7 @@ describe("roles", () => {
     await page.getByText("You can look, not change.").waitFor();
     for (const path of views) expect(await buttonsOn(page, path), path).toEqual([]);
     await visit(page, "/ns/default/try");
-    const tools = await page.getByLabel("Tool", { exact: true }).locator("option").allTextContents();
+    const tools = await page.getByRole("combobox", { name: "Tool", exact: true }).locator("option").allTextContents();
     expect(tools).toContain("state_get");
     expect(tools).not.toContain("state_set");
     expect(tab.faults).toEqual([]);

@@ -81,6 +81,7 @@ describe("what a person does", () => {
 
   test("cancelling a run ends it, with the reason that was given", async () => {
     await visit(page, "/ns/default/runs/index-1");
+    await page.locator(".facts").getByText("worker-2").waitFor();
     await page.getByRole("button", { name: "Cancel run" }).click();
     await dialog().getByLabel("Why (optional)").fill("not needed any more");
     await confirm("Cancel the run");
@@ -235,11 +236,11 @@ describe("what a person does", () => {
 
   test("every tool has a form", async () => {
     await visit(page, "/ns/default/try");
-    await page.getByLabel("Tool", { exact: true }).waitFor();
-    const names = await page.getByLabel("Tool", { exact: true }).locator("option").allTextContents();
+    await page.getByRole("combobox", { name: "Tool", exact: true }).waitFor();
+    const names = await page.getByRole("combobox", { name: "Tool", exact: true }).locator("option").allTextContents();
     expect(names.length).toBeGreaterThan(25);
     for (const name of names) {
-      await page.getByLabel("Tool", { exact: true }).selectOption(name);
+      await page.getByRole("combobox", { name: "Tool", exact: true }).selectOption(name);
       await page.getByRole("button", { name: `Call ${name}` }).waitFor();
     }
   });

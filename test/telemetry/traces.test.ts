@@ -158,6 +158,8 @@ describe("a collector that is not well", () => {
     const beganMs = performance.now();
     for (let i = 0; i < 50; i += 1) expect((await connection.request("tools/call", { name: "state_set", arguments: { key: `k${i}`, value: i } })).result.isError).toBeUndefined();
     endMany(tracer, 10_000);
+    // At once, before anything could be delivered: no more than a hundred are kept.
+    expect(tracer.dropped).toBeGreaterThan(9_700);
     expect(performance.now() - beganMs).toBeLessThan(5_000);
     await tracer[Symbol.asyncDispose]();
     expect(tracer.dropped + tracer.sent).toBe(10_000 + 100);

@@ -145,7 +145,7 @@ describe("commits per minute", () => {
     const api = openMemoryApi();
     const happened = new Map<number, number>();
     for (let minute = 0; minute < 60; minute += 1) {
-      const commits = 100 + random(400) * (minute % 7 === 0 ? 3 : 1);
+      const commits = 40 + random(160) * (minute % 7 === 0 ? 3 : 1);
       happened.set(api.clock.nowMs(), commits);
       for (let part = 0; part < 10; part += 1) {
         await count(api, Math.floor(commits / 10) + (part === 0 ? commits % 10 : 0));
