@@ -7,6 +7,7 @@ import { follow } from "./data/live.ts";
 import { session, startSession } from "./data/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Empty, Failed, Loading } from "./parts/state-panels.tsx";
+import { plain } from "./parts/unseen.ts";
 import type { Route } from "./router.ts";
 import { hrefOf, navigate, route } from "./router.ts";
 import { Shell } from "./shell.tsx";
@@ -112,7 +113,7 @@ function useViewOpened({ view, id }: Route, namespace: string): void {
   const first = useRef(true);
   useEffect(() => {
     const title = view === "try" ? "Try it" : view.charAt(0).toUpperCase() + view.slice(1);
-    document.title = `${id === undefined ? title : id.slice(0, 80)} · ${namespace} · Holdfast`;
+    document.title = `${id === undefined ? title : plain(id.slice(0, 80))} · ${plain(namespace)} · Holdfast`;
     if (first.current) {
       first.current = false;
       return;

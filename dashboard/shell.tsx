@@ -11,6 +11,7 @@ import { Icon } from "./parts/icon.tsx";
 import { Mark } from "./parts/mark.tsx";
 import { Name } from "./parts/stored-text.tsx";
 import { useTicking } from "./parts/time.tsx";
+import { plain } from "./parts/unseen.ts";
 import type { NamespaceView, Route } from "./router.ts";
 import { hrefOf, navigate } from "./router.ts";
 import { useView } from "./view-context.ts";
@@ -108,7 +109,7 @@ function NamespaceSwitch({ here }: { readonly here: Route }) {
       <select value={namespace} onChange={(event) => change(event.currentTarget.value)}>
         {names.map((name) => (
           <option key={name} value={name}>
-            {name}
+            {plain(name)}
           </option>
         ))}
       </select>

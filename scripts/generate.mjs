@@ -190,6 +190,7 @@ function configurationPage({ settingSources, configFileSource }) {
         ["`SIDECAR_HOST`, `SIDECAR_PORT`", "`--host`, `--port`. A `SIDECAR_PORT` of the form `tcp://ADDRESS:PORT` is ignored: Kubernetes sets it beside a service called sidecar"],
       ],
     ),
+    "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME` mean `--otlp-endpoint`, `--otlp-headers` and `--otlp-service-name` where they fit; what other programs use them for and Holdfast cannot (a collector for gRPC alone) is ignored, and so are all of them beside `OTEL_SDK_DISABLED=true`.\n",
     "`NO_COLOR` with any value but the empty one switches colour off.\n",
   ].join("\n");
 }

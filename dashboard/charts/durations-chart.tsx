@@ -2,6 +2,7 @@ import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { statusTone } from "../parts/badge.tsx";
 import { formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
+import { plain } from "../parts/unseen.ts";
 import { hrefOf } from "../router.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { linear, quantile } from "./scale.ts";
@@ -56,7 +57,7 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
             <line class="median" x1={margin.left} x2={width - margin.right} y1={y(median)} y2={y(median)} />
             {marks.map(({ runId, name, status, tookMs, endedAtMs }) => (
               <circle key={runId} class={`run-mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6}>
-                <title>{`${name}: ${status} after ${formatDuration(tookMs)}, ${formatExact(endedAtMs)}`}</title>
+                <title>{`${plain(name)}: ${status} after ${formatDuration(tookMs)}, ${formatExact(endedAtMs)}`}</title>
               </circle>
             ))}
             <text class="axis" x={margin.left} y={height - 5}>

@@ -3,6 +3,7 @@ import { serverNowMs } from "../data/server-clock.ts";
 import { formatClock, formatDuration, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { useTicking } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { linear, seriesOf } from "./scale.ts";
 import { useWidth } from "./use-width.ts";
@@ -11,6 +12,10 @@ const laneHeight = 26;
 const axisHeight = 20;
 const windowMs = 3_600_000;
 const lanesMax = 10;
+
+const characterPixels = 7;
+const fitting = (text: string, room: number): string =>
+  text.length * characterPixels > room - 12 ? `${text.slice(0, Math.max(1, Math.floor((room - 18) / characterPixels)))}…` : text;
 
 const lastHeldMs = ({ spans }: Overview["leaseOccupancy"][number]): number => Math.max(...spans.map(({ untilMs }) => untilMs ?? Number.POSITIVE_INFINITY));
 
@@ -68,11 +73,11 @@ export function OccupancyChart({ lanes }: { readonly lanes: Overview["leaseOccup
                     return (
                       <g key={`${holder} ${start}`} class={`span series-${seriesOf(holder)}${untilMs === undefined ? " open" : ""}`}>
                         <rect x={left} y={lane * laneHeight + 4} width={Math.max(2, room)} height={laneHeight - 8} rx={3}>
-                          <title>{`${holder}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${formatDuration((untilMs ?? nowMs) - start)}`}</title>
+                          <title>{`${plain(holder)}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${formatDuration((untilMs ?? nowMs) - start)}`}</title>
                         </rect>
                         {room > 46 && (
                           <text class="span-name" x={left + 6} y={lane * laneHeight + laneHeight / 2 + 4}>
-                            {holder.length * 7 > room - 12 ? `${holder.slice(0, Math.max(1, Math.floor((room - 18) / 7)))}…` : holder}
+                            {fitting(plain(holder), room)}
                           </text>
                         )}
                       </g>

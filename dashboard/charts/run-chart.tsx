@@ -2,6 +2,7 @@ import type { RunDetail } from "../../src/surfaces/dashboard/api.ts";
 import { serverNowMs } from "../data/server-clock.ts";
 import { formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
+import { plain } from "../parts/unseen.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { linear, seriesOf } from "./scale.ts";
 import { useWidth } from "./use-width.ts";
@@ -89,7 +90,7 @@ export function RunChart({ timeline, finished }: { readonly timeline: RunDetail[
                       <path class="hand-over" d={`M${x(before.untilMs ?? fromMs)} ${agents.indexOf(before.agent) * laneHeight + laneHeight / 2}L${left} ${top + laneHeight / 2}`} />
                     )}
                     <rect x={left} y={top + 6} width={Math.max(3, right - left)} height={laneHeight - 12} rx={4}>
-                      <title>{`${agent}: ${formatExact(fromMs)}, ${formatDuration((untilMs ?? lastMs) - fromMs)}, ${ended ?? "still working"}`}</title>
+                      <title>{`${plain(agent)}: ${formatExact(fromMs)}, ${formatDuration((untilMs ?? lastMs) - fromMs)}, ${ended ?? "still working"}`}</title>
                     </rect>
                   </g>
                 );

@@ -1,4 +1,5 @@
 import { cell, useCell } from "../cell.ts";
+import { visible } from "./stored-text.tsx";
 
 interface Notice {
   readonly id: number;
@@ -23,7 +24,7 @@ export function Notices() {
     <div class="notices" role="status" aria-live="polite">
       {shown.map(({ id, text }) => (
         <p key={id} class="notice">
-          <bdi>{text}</bdi>
+          <bdi>{visible(text)}</bdi>
         </p>
       ))}
     </div>

@@ -1,14 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes } from "./format.ts";
-
-/**
- * Characters that nobody sees and that change what others see: controls, direction marks and overrides, zero widths, tag characters, fillers.
- * The signs that stand before Arabic numbers are of the same class and can be seen.
- */
-const unseenInNames = /\u034F|[[\p{Cc}\p{Cf}\u115F\u1160\u3164\uFFA0]--[\t\n\u0600-\u0605\u06DD\u070F\u08E2]]/gv;
-/** In running text the joiners and marks that scripts and emoji need are left alone. */
-const unseenInProse = /\u034F|[[\p{Cc}\p{Cf}\u115F\u1160\u3164\uFFA0]--[\t\n\r\u0600-\u0605\u06DD\u070F\u08E2\u200C-\u200F]]/gv;
+import { codeOf, plain, unseenInNames, unseenInProse } from "./unseen.ts";
 
 const meanings: Readonly<Record<string, string>> = {
   "\u200B": "zero width space",
@@ -34,11 +27,10 @@ export function visible(text: string, unseen: RegExp = unseenInProse): Component
   const parts: ComponentChildren[] = [];
   let from = 0;
   for (const match of text.matchAll(unseen)) {
-    const code = `U+${(match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
     parts.push(text.slice(from, match.index));
     parts.push(
       <span class="unseen" key={match.index} title={meanings[match[0]] ?? "a character that cannot be seen"}>
-        {code}
+        {codeOf(match[0])}
       </span>,
     );
     from = match.index + match[0].length;
@@ -51,7 +43,7 @@ export function visible(text: string, unseen: RegExp = unseenInProse): Component
 export function Name({ text, mono = true }: { readonly text: string; readonly mono?: boolean }) {
   const shown = text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax)}…` : text;
   return (
-    <bdi class={mono ? "name mono" : "name"} title={text.length > 24 ? text.slice(0, 2_000) : undefined}>
+    <bdi class={mono ? "name mono" : "name"} title={text.length > 24 ? plain(text.slice(0, 2_000)) : undefined}>
       {text === "" ? <span class="muted">(empty)</span> : visible(shown, unseenInNames)}
     </bdi>
   );

@@ -11,6 +11,7 @@ import { PageHead } from "../parts/panel.tsx";
 import { Answer, Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
 import { Name, Prose } from "../parts/stored-text.tsx";
 import { At } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import { hrefOf, refine, route } from "../router.ts";
 import { useView } from "../view-context.ts";
 
@@ -42,7 +43,7 @@ export function JournalView() {
             {workspace !== "" && !workspaces.some(({ id }) => id === workspace) && <option value={workspace}>{workspace}</option>}
             {workspaces.map(({ id, name }) => (
               <option key={id} value={id}>
-                {name}
+                {plain(name)}
               </option>
             ))}
           </select>

@@ -9,6 +9,7 @@ import { Field } from "../parts/field.tsx";
 import { prettyJson } from "../parts/json-view.tsx";
 import { announce } from "../parts/notice.tsx";
 import { Name } from "../parts/stored-text.tsx";
+import { plain } from "../parts/unseen.ts";
 import { hrefOf, navigate } from "../router.ts";
 import { useView } from "../view-context.ts";
 
@@ -117,7 +118,7 @@ export function DeleteKeyDialog({ entry, onClose }: { readonly entry: KeyView; o
     const current = answer.current as { readonly version: number; readonly updated_by: string } | null | undefined;
     if (current === null || current === undefined) return "The key was deleted or has expired meanwhile; there is nothing left to delete.";
     setVersion(current.version);
-    return `Meanwhile ${current.updated_by} wrote version ${current.version}, so nothing was deleted. Look at it first; deleting now removes that version.`;
+    return `Meanwhile ${plain(current.updated_by)} wrote version ${current.version}, so nothing was deleted. Look at it first; deleting now removes that version.`;
   };
   return (
     <Confirm title="Delete this key?" action="Delete the key" danger act={act} onClose={onClose}>

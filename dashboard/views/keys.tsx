@@ -10,6 +10,7 @@ import { PageHead } from "../parts/panel.tsx";
 import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
 import { Name, visible } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { hrefOf, refine, route } from "../router.ts";
@@ -23,7 +24,7 @@ const columns: readonly Column<KeyRow>[] = [
     track: "minmax(8rem, 2fr)",
     narrow: "second",
     cell: ({ preview }) => (
-      <bdi class="preview mono" title={preview}>
+      <bdi class="preview mono" title={plain(preview)}>
         {visible(preview)}
       </bdi>
     ),

@@ -11,6 +11,7 @@ import { PageHead } from "../parts/panel.tsx";
 import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Countdown, Since } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { hrefOf, refine, route } from "../router.ts";
@@ -66,7 +67,7 @@ export function LeasesView() {
         count === 0 ? (
           <span class="muted">–</span>
         ) : (
-          <span class="badge wait" title={waiters?.join(", ")}>
+          <span class="badge wait" title={waiters?.map(plain).join(", ")}>
             {count} in line
           </span>
         ),
@@ -80,7 +81,7 @@ export function LeasesView() {
             align: "end" as const,
             narrow: "first-end" as const,
             cell: (lease: LeaseRow) => (
-              <button type="button" class="button small" aria-label={`Release ${lease.resource}`} onClick={() => setReleasing(lease)}>
+              <button type="button" class="button small" aria-label={`Release ${plain(lease.resource)}`} onClick={() => setReleasing(lease)}>
                 Release
               </button>
             ),
@@ -136,7 +137,7 @@ function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; onClose()
       await callApi<SteppedIn>(`${api}/leases/release`, { method: "POST", body: { resource: lease.resource, token: lease.token } });
     } catch (error) {
       if (error instanceof ApiFailure && error.status === 409)
-        return `Meanwhile ${lease.holder} no longer holds it under token ${lease.token}, so nothing was changed. Close this and look again.`;
+        return `Meanwhile ${plain(lease.holder)} no longer holds it under token ${lease.token}, so nothing was changed. Close this and look again.`;
       throw error;
     }
     announce(`${lease.resource} was released.`);

@@ -10,7 +10,7 @@ import { formatNumber, formatShort, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Answer, Empty, Loading } from "../parts/state-panels.tsx";
-import { Name } from "../parts/stored-text.tsx";
+import { Name, visible } from "../parts/stored-text.tsx";
 import { Ago, Since } from "../parts/time.tsx";
 import type { NamespaceView } from "../router.ts";
 import { hrefOf } from "../router.ts";
@@ -135,7 +135,7 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
               <a href={kind === "run" ? hrefOf(namespace, "runs", id) : hrefOf(namespace, "leases", undefined, { resource: id })}>
                 <Name text={id} />
               </a>{" "}
-              <span class="muted">{why}</span>
+              <bdi class="muted">{visible(why)}</bdi>
             </span>
             <Since at={sinceMs} />
           </li>
@@ -162,7 +162,7 @@ function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; rea
               </span>
             )}
             <span class="did muted">
-              <bdi>{lastDid}</bdi>
+              <bdi>{visible(lastDid)}</bdi>
             </span>
           </span>
           {holds > 0 && <span class="badge live">holds {holds}</span>}

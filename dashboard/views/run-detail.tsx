@@ -15,6 +15,7 @@ import { Facts, PageHead, Panel } from "../parts/panel.tsx";
 import { Answer, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, At, Countdown } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import { hrefOf } from "../router.ts";
 import { runOfLease } from "../subject-href.ts";
 import { useView } from "../view-context.ts";
@@ -194,7 +195,7 @@ function Timeline({ timeline, complete }: { readonly timeline: RunDetail["timeli
 function explainLost(error: unknown, run: Run): string | undefined {
   if (!(error instanceof ApiFailure) || error.status !== 409) return undefined;
   if (error.code === "workflow_finished") return "The run has ended meanwhile; there is nothing left to do.";
-  return `Meanwhile ${run.agent ?? "its holder"} no longer has this run, so nothing was changed. Close this and look again.`;
+  return `Meanwhile ${plain(run.agent ?? "its holder")} no longer has this run, so nothing was changed. Close this and look again.`;
 }
 
 function ReturnDialog({ run, onClose }: { readonly run: Run; onClose(): void }) {

@@ -13,6 +13,7 @@ import { PageHead } from "../parts/panel.tsx";
 import { Answer, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 
@@ -48,7 +49,7 @@ export function TokensView({ me }: { readonly me: Me }) {
       cell: (token) =>
         token.revokedAtMs === undefined ? (
           !me.readOnly && (
-            <button type="button" class="button small" aria-label={`Revoke ${token.name}`} onClick={() => setRevoking(token)}>
+            <button type="button" class="button small" aria-label={`Revoke ${plain(token.name)}`} onClick={() => setRevoking(token)}>
               Revoke
             </button>
           )

@@ -1,6 +1,6 @@
 /**
  * What is counted while working, for whoever watches the process. Only a process that shows its figures makes a meter;
- * everybody else is given none, or {@link noMeter}, and pays nothing.
+ * everybody else is given none, and pays nothing.
  *
  * Names follow Prometheus: `holdfast_` first, the base unit last (`_seconds`, `_bytes`), `_total` for what only grows.
  * A label takes one of a few words that the program itself chose: a tool, a route's pattern, an error's code. Never a key, a namespace, a principal or any
@@ -45,16 +45,3 @@ export interface HistogramSeries {
 
 /** From a tenth of a millisecond, which a read from memory takes, to the minute after which clients give up. */
 export const secondsBounds: readonly number[] = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
-
-const nothing = { add: () => {}, record: () => {} };
-const nowhere = { of: () => nothing };
-
-/** Counts nothing. */
-export const noMeter: Meter = {
-  counter: () => nowhere,
-  level: () => nowhere,
-  histogram: () => nowhere,
-  gauge: () => {},
-  total: () => {},
-  nowMs: () => 0,
-};

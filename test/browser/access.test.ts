@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => desk?.[Symbol.asyncDispose]());
 
 /** What changes something. Themes, menus, filters and stepping through versions do not. */
-const actions = /^(Release|Return|Cancel|New|Edit|Write again|Delete|Correct|Supersede|Deprecate|Archive|Make|Revoke)/;
+const actions = /^(Release|Return|Cancel|New |Edit|Write again|Delete|Correct|Supersede|Deprecate|Archive|Make|Revoke)/;
 const views = [
   "/ns/default",
   "/ns/default/runs/migrate-invoices-2026-11",
@@ -67,7 +67,8 @@ describe("signing in", () => {
     await expect.poll(async () => (await desk.server.fetch("/api/me", { token: secret })).status, { timeout: 5_000 }).toBe(401);
     await tab.page.getByRole("link", { name: "Keys" }).click();
     await tab.page.getByText("Your token is no longer good").waitFor();
-    expect(tab.faults).toEqual([]);
+    // The open stream is cut by the server, which the browser notes as a broken answer.
+    expect(tab.faults.filter((fault) => !fault.includes("ERR_INCOMPLETE_CHUNKED_ENCODING"))).toEqual([]);
   });
 });
 
@@ -125,7 +126,7 @@ describe("roles", () => {
 
 describe("a server that takes no changes", () => {
   test("shows no buttons, also not to the operator", async () => {
-    await using quiet = await openDesk({ flags: { "read-only": true }, fill: fillDemoStore });
+    await using quiet = await openDesk({ flags: { "read-only": true }, fill: fillDemoStore, browser: desk.browser });
     await using tab = await quiet.open("/");
     await settled(tab.page);
     await tab.page.getByText("This server takes no changes.").waitFor();

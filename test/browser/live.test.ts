@@ -134,10 +134,11 @@ describe("the stream", () => {
     await live();
     await page.evaluate(() => scrollTo(0, 2_000));
     await page.waitForTimeout(100);
-    const before = await page.locator('[data-row="60"]').textContent();
+    const revision = () => page.locator('[data-row="60"] .mono').last().textContent();
+    const before = await revision();
     await desk.call("state_set", { key: "unseen/yet", value: 1 });
     await page.getByRole("button", { name: "1 new change" }).waitFor();
-    expect(await page.locator('[data-row="60"]').textContent()).toBe(before);
+    expect(await revision()).toBe(before);
     await page.getByRole("button", { name: "1 new change" }).click();
     await page.getByText("unseen/yet").waitFor();
     expect(await page.evaluate(() => scrollY)).toBe(0);

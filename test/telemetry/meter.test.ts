@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { noMeter } from "../../src/kernel/meter.ts";
 import { exposition } from "../../src/telemetry/exposition.ts";
 import { openMeter } from "../../src/telemetry/open-meter.ts";
 import { seriesMax } from "../../src/telemetry/series.ts";
@@ -103,7 +102,6 @@ describe("the meter", () => {
       known: nanoseconds(() => known.add()),
       labelled: nanoseconds(() => labelled.of("state_set", "ok").add()),
       histogram: nanoseconds(() => seconds.record(0.02)),
-      none: nanoseconds(() => noMeter.counter("x", "y").of().add()),
     };
     process.stdout.write(`nanoseconds per record: ${JSON.stringify(figures, (_, value) => (typeof value === "number" ? Math.round(value) : value))}\n`);
     for (const figure of Object.values(figures)) expect(figure).toBeLessThan(1_000);

@@ -151,6 +151,27 @@ describe("figures of tools and store", () => {
   });
 });
 
+describe("figures of HTTP", () => {
+  test("a request by pattern, method and status; strange ones share a word, and a stream's time says nothing", async () => {
+    const meter = openMeter();
+    const metrics = openHttpMetrics(meter);
+    const requests = (labels: Record<string, string>): Promise<number | undefined> => figure(meter, "holdfast_http_requests_total", labels);
+    metrics.ended(metrics.began(), "/mcp", "POST", 200);
+    metrics.ended(metrics.began(), "/mcp", "PROPFIND", 999);
+    metrics.began();
+    metrics.ended(metrics.began(), "/mcp", "GET", 200, true);
+    expect(await requests({ route: "/mcp", method: "POST", status: "200" })).toBe(1);
+    expect(await requests({ route: "/mcp", method: "other", status: "other" })).toBe(1);
+    expect(await requests({ route: "/mcp", method: "GET", status: "200" })).toBe(1);
+    expect(await figure(meter, "holdfast_http_request_seconds_count", { route: "/mcp" })).toBe(2);
+    expect(await figure(meter, "holdfast_http_requests_in_flight")).toBe(1);
+    metrics.stream("events", 1);
+    metrics.refused("rate");
+    expect(await figure(meter, "holdfast_streams_open", { kind: "events" })).toBe(1);
+    expect(await figure(meter, "holdfast_http_refused_total", { reason: "rate" })).toBe(1);
+  });
+});
+
 /** Every family that a serving process can show, as its code names them. */
 async function allFamilies(): Promise<readonly Family[]> {
   const meter = openMeter();

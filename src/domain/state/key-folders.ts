@@ -2,33 +2,36 @@ import type { Scope } from "../../store/transact.ts";
 import { stateKeys } from "../keyspace.ts";
 
 const separator = "/";
+/** Keys that lie in no folder stand between folders: they are passed over in ever larger pages, and no more than this many. */
+const passed = { pageMax: 500, most: 20_000 } as const;
 
 /** Keys that begin alike, one level at a time: the next part of each name up to and with its slash, in order. Seeks from one to the next, so that it costs what it shows. */
 export async function listFolders({ store }: Pick<Scope, "store">, prefix: string, limit: number): Promise<{ readonly folders: readonly string[]; readonly more: boolean }> {
   const folders: string[] = [];
   let range = stateKeys.prefix(prefix);
-  // Keys that lie in no folder stand between folders: they are passed over a page at a time.
-  for (let reads = 0; reads < 2 * limit; reads += 1) {
-    const { entries, more } = await store.read(range, { limit: reads === 0 || folders.length > 0 ? pageSize : pageSize * 4, values: false });
-    let last: string | undefined;
-    for (const entry of entries) {
-      last = stateKeys.nameOf(entry.key);
-      const slash = last.indexOf(separator, prefix.length);
-      if (slash < 0) continue;
-      const folder = last.slice(0, slash + 1);
+  let page = 1;
+  for (let looked = 0; looked < passed.most; ) {
+    const { entries, more } = await store.read(range, { limit: page, values: false });
+    looked += entries.length;
+    const folder = entries.map((entry) => folderOf(stateKeys.nameOf(entry.key), prefix)).find((each) => each !== undefined);
+    const last = entries.at(-1);
+    if (folder !== undefined) {
       if (folders.length === limit) return { folders, more: true };
       folders.push(folder);
       const { end } = stateKeys.prefix(folder);
       if (end === undefined) return { folders, more: false };
       range = { ...range, start: end };
-      last = undefined;
-      break;
+      page = 1;
+    } else {
+      if (!more || last === undefined) return { folders, more: false };
+      range = { ...range, start: `${last.key}\0` };
+      page = Math.min(passed.pageMax, page * 8);
     }
-    if (last === undefined && entries.length > 0) continue;
-    if (!more || last === undefined) return { folders, more: false };
-    range = { ...range, start: `${stateKeys.key(last)}\0` };
   }
   return { folders, more: true };
 }
 
-const pageSize = 20;
+function folderOf(name: string, prefix: string): string | undefined {
+  const end = name.indexOf(separator, prefix.length);
+  return end < 0 ? undefined : name.slice(0, end + 1);
+}

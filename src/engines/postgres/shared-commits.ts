@@ -10,8 +10,10 @@ import { remaining } from "./session.ts";
 
 /** Namespaces in one transaction at most. */
 const partsMax = 64;
-/** Transactions of commits at once; what arrives meanwhile shares the next one. One more than one: while the disk works for one, the other is prepared. */
+/** Transactions of commits at once; what arrives meanwhile shares the next ones. One more than one: while the server works on one, the other is prepared. */
 const lanesMax = 2;
+/** Fewer commits than this are not shared out among them. */
+const shareMin = 16;
 /** A transaction that takes this long no longer keeps others from beginning: it waits for something that they need not wait for. */
 const laneMs = 50;
 /** How long a transaction of several waits for a namespace that another process has locked. */
@@ -62,21 +64,23 @@ export class SharedCommits {
 
   #next(): void {
     this.#isDue = false;
-    while (this.#lanes < lanesMax && this.#waiting.length > 0) {
-      const group = this.#take();
+    for (let free = lanesMax - this.#lanes; free > 0 && this.#waiting.length > 0; free -= 1) {
+      const commits = this.#waiting.reduce((sum, part) => sum + part.commits.length, 0);
+      const group = this.#take(Math.max(shareMin, Math.ceil(commits / free)));
       if (group.length === 0) return;
       void this.#run(group);
     }
   }
 
-  /** The first of each namespace, as many as may go together. */
-  #take(): Waiting[] {
+  /** The first of each namespace, as many as may go together, up to about so many commits. */
+  #take(share: number): Waiting[] {
     const group: Waiting[] = [];
     const left: Waiting[] = [];
     let commits = 0;
     let bytes = 0;
     for (const part of this.#waiting) {
-      const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
+      const hasRoom =
+        group.length === 0 || (group.length < partsMax && commits < share && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
       if (!hasRoom || this.#busy.has(part.place.namespace)) {
         left.push(part);
         continue;

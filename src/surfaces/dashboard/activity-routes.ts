@@ -14,8 +14,8 @@ export const toActivityItem = (activity: Activity, times = 1): ActivityItem => (
   atMs: activity.atMs,
   kind: (historyKinds as readonly string[]).includes(activity.kind) ? (activity.kind as Kind) : "other",
   operation: activity.operation,
-  // Whoever knows a session's id may read it: its name is not shown.
-  subject: activity.kind === "session" ? "a session" : activity.subject,
+  // Whoever knows a session's id may read it: its name is not told.
+  subject: activity.kind === "session" && activity.subject === "" ? "a session" : activity.subject,
   ...(activity.title === undefined || activity.title === "" ? {} : { title: activity.title }),
   writer: activity.writer,
   ...(activity.agent === undefined ? {} : { agent: activity.agent }),

@@ -46,7 +46,7 @@ export class IssuerKeys {
     try {
       return await this.#current()(header);
     } catch (error) {
-      if ((error as { readonly code?: string }).code !== "ERR_JWKS_NO_MATCHING_KEY" || this.#age(this.#triedAtMs) < keyLimits.missMsMin) throw error;
+      if ((error as { readonly code?: string }).code !== "ERR_JWKS_NO_MATCHING_KEY") throw error;
       await this.#refresh(keyLimits.missMsMin);
       return await this.#current()(header);
     }

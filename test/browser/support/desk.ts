@@ -40,14 +40,16 @@ export interface DeskOptions {
   readonly flags?: Readonly<Record<string, string | boolean>>;
   /** Fills the store before the server opens it. */
   fill?(storeUrl: string): Promise<void>;
+  /** Of another desk; left out: one of its own. */
+  readonly browser?: Browser;
 }
 
-export async function openDesk({ flags = {}, fill }: DeskOptions = {}): Promise<Desk> {
+export async function openDesk({ flags = {}, fill, browser: shared }: DeskOptions = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-browser-"));
   const store = `sqlite:${join(folder, "store.db")}`;
   const [executablePath] = await Promise.all([findChromium(), buildPage(join(folder, "page")), fill?.(store)]);
   const server = await startHttpServer({ flags: { store, ...flags }, dashboardFolder: join(folder, "page") });
-  const browser = await chromium.launch({ executablePath, chromiumSandbox: false });
+  const browser = shared ?? (await chromium.launch({ executablePath, chromiumSandbox: false }));
   return {
     server,
     browser,
@@ -58,7 +60,7 @@ export async function openDesk({ flags = {}, fill }: DeskOptions = {}): Promise<
       return result.structuredContent;
     },
     async [Symbol.asyncDispose]() {
-      await browser.close();
+      if (shared === undefined) await browser.close();
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { listTokens, revokeToken } from "../../../src/domain/identity/tokens.ts";
 import { HoldfastError } from "../../../src/kernel/errors.ts";
@@ -112,7 +113,11 @@ describe("a token's end", () => {
 describe("the store", () => {
   test("is asked once for many requests with one token, also when they come at one moment", async () => {
     let reads = 0;
-    const door = await openDoorkeeper({ onRead: () => (reads += 1) });
+    const onRead = async (): Promise<void> => {
+      reads += 1;
+      await sleep(50);
+    };
+    const door = await openDoorkeeper({ onRead });
     const { secret } = await door.token();
     const answers = await Promise.all(Array.from({ length: 50 }, () => door.bring(secret)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
@@ -125,7 +130,11 @@ describe("the store", () => {
 
   test("is asked once about one wrong token, however often it is sent", async () => {
     let reads = 0;
-    const door = await openDoorkeeper({ onRead: () => (reads += 1) });
+    const door = await openDoorkeeper({
+      onRead: () => {
+        reads += 1;
+      },
+    });
     const wrong = randomToken();
     for (let i = 0; i < 50; i += 1) expect(await door.bring(wrong)).toMatchObject({ status: 401 });
     expect(reads).toBe(1);
@@ -158,7 +167,11 @@ describe("the store", () => {
 describe("a flood of wrong tokens", () => {
   test("is answered without asking the store after a few, with the time to come back; good tokens of the same address go on", async () => {
     let reads = 0;
-    const door = await openDoorkeeper({ onRead: () => (reads += 1) });
+    const door = await openDoorkeeper({
+      onRead: () => {
+        reads += 1;
+      },
+    });
     const { secret } = await door.token();
     expect(await door.bring(secret)).toMatchObject({ status: 200 });
     reads = 0;

@@ -30,7 +30,7 @@ export interface DoorkeeperOptions extends Partial<Pick<AuthenticateOptions, "op
   /** An issuer that is trusted. */
   readonly jwt?: Partial<JwtSettings> & { readonly issuer: string };
   /** A look at every read of the store, and a way to make it fail. */
-  readonly onRead?: () => void;
+  readonly onRead?: () => void | Promise<void>;
   readonly startMs?: number;
 }
 
@@ -44,7 +44,7 @@ export async function openDoorkeeper({ jwt, onRead = () => {}, startMs = Date.no
   const watched: Store = {
     ...store,
     read: async (...args) => {
-      onRead();
+      await onRead();
       return store.read(...args);
     },
   };

@@ -252,7 +252,7 @@ describe("the issuer's keys", () => {
     const issuer = await startIssuer();
     for (const metadata of [
       { issuer: "https://other.example.com", jwks_uri: issuer.jwksUrl },
-      { issuer: issuer.url, jwks_uri: "http://keys.example.com/" },
+      { issuer: issuer.url, jwks_uri: issuer.jwksUrl.replace("127.0.0.1", "0.0.0.0") },
       { issuer: issuer.url },
     ]) {
       issuer.answer("/.well-known/openid-configuration", { status: 200, body: JSON.stringify(metadata) });

@@ -73,12 +73,12 @@ async function callersOf(server: HttpServer, issuer: Awaited<ReturnType<typeof s
     { name: "wrong token", ...bearer(`hf_${"A".repeat(43)}`) },
     { name: "expired token", ...bearer(expired) },
     { name: "revoked token", ...bearer(revoked) },
-    { name: "token in the query", query: `token=${admin}&access_token=${admin}` },
-    { name: "token in a cookie", headers: { cookie: `token=${admin}; authorization=Bearer ${admin}` } },
+    { name: "token in the query", isVariant: true, query: `token=${admin}&access_token=${admin}` },
+    { name: "token in a cookie", isVariant: true, headers: { cookie: `token=${admin}; authorization=Bearer ${admin}` } },
     ...valid,
     { name: "write JWT", ...bearer(await issuer.sign(claims)), grants: { role: "write", everywhere: false } },
-    { name: "JWT for another audience", ...bearer(await issuer.sign({ ...claims, aud: "https://other.example.com" })) },
-    { name: "forged JWT", ...bearer(await issuer.forge({ ...claims, scope: "holdfast:admin" })) },
+    { name: "JWT for another audience", isVariant: true, ...bearer(await issuer.sign({ ...claims, aud: "https://other.example.com" })) },
+    { name: "forged JWT", isVariant: true, ...bearer(await issuer.forge({ ...claims, scope: "holdfast:admin" })) },
   ];
 }
 
@@ -127,14 +127,19 @@ describe("the authorisation matrix", { timeout: 120_000 }, () => {
   });
 
   test("on a read-only server no credential changes anything", async () => {
-    const { server: writable, engine, shared, matrix, dashboardFolder } = await openScene();
+    const { server: writable, engine, callers, shared, matrix, dashboardFolder } = await openScene();
     // It would sweep expired tokens meanwhile.
     await writable.stop();
     const marks = async () => Promise.all((await engine.namespaces()).map(async (name) => [name, (await engine.read(name, [everything], { limit: 1 })).revision]));
     const before = await marks();
     const server = await startHttpServer({ flags: { ...shared, "read-only": true }, dashboardFolder });
     onTestFinished(() => server.stop());
-    const result = await matrix({ port: server.port, readOnly: true });
+    // Those without a credential are refused as on the other server; two of them show it.
+    const result = await matrix({
+      port: server.port,
+      readOnly: true,
+      callers: callers.filter(({ name, grants }) => grants !== undefined || name === "nobody" || name === "expired token"),
+    });
     console.info(`authorisation matrix, read-only: ${summary(result)}, ${result.leaks.length} leaks`);
     expect(result.leaks.slice(0, 40)).toEqual([]);
     expect(await marks()).toEqual(before);

@@ -23,7 +23,14 @@ describe("who did it", () => {
     const server = await openServer({ auth: "token" });
     const token = await server.token({ name: "ci" });
     const args = { key: "k", value: 1, agent_id: "mallory" };
-    const claims = { "x-user": "mallory", "x-agent-id": "mallory", "user-agent": "mallory", from: "mallory@example.com", "x-remote-user": "mallory", "x-forwarded-user": "mallory" };
+    const claims = {
+      "x-user": "mallory",
+      "x-agent-id": "mallory",
+      "user-agent": "mallory",
+      from: "mallory@example.com",
+      "x-remote-user": "mallory",
+      "x-forwarded-user": "mallory",
+    };
     const post = (path: string, headers: Record<string, string>, body: unknown) =>
       server.fetch(path, { method: "POST", token, headers: { ...headers, ...claims }, body: JSON.stringify(body) });
     const { params } = toolCall("state_set", args);
@@ -38,7 +45,12 @@ describe("who did it", () => {
     const answers = [
       await post("/mcp", mcpHeaders("tools/call", "state_set"), { ...toolCall("state_set"), params: { ...params, _meta: meta } }),
       await post("/mcp", handshake, { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: pretence } }),
-      await post("/mcp", handshake, { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "state_set", arguments: args, _meta: { writer: "mallory", principal: "mallory" } } }),
+      await post("/mcp", handshake, {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "state_set", arguments: args, _meta: { writer: "mallory", principal: "mallory" } },
+      }),
       await post("/api/ns/default/tools/state_set", { "content-type": "application/json" }, args),
     ];
     for (const answer of answers) expect([answer.status, JSON.stringify(await answer.json())]).toEqual([200, expect.not.stringContaining('"isError":true')]);

@@ -60,6 +60,15 @@ test("a source that ignores its end holds nothing up", async () => {
   await vi.waitFor(() => expect(server.serving.front.usage).toMatchObject({ streams: 0, inFlight: 0 }));
 });
 
+test("nor does it when the server stops", async () => {
+  const connection = await listen("/api/fixture/deaf");
+  await connection.saw(/: keep-alive/);
+  const fromMs = performance.now();
+  await server.stop();
+  expect(await connection.closed).toMatch(/\r\n0\r\n\r\n$/);
+  expect(performance.now() - fromMs).toBeLessThan(450);
+});
+
 test("a source that breaks leaves the stream without its end, and shows nothing of our insides", async () => {
   const text = await (await listen("/api/fixture/broken")).closed;
   expect(text).toContain("event: tick");

@@ -119,6 +119,19 @@ describe("size", () => {
     expect([answer.status, await answer.json()]).toEqual([413, { error: { code: "limit_exceeded", message: expect.stringContaining("8388608") } }]);
   });
 
+  test("a client that reads only after it has sent is told too, if it does not send for ever", async () => {
+    const { port } = await open({ bodyBytesMax: 1_000 });
+    using connection = await connectRaw(port);
+    connection.socket.pause();
+    connection.write(postHead(port, { "content-length": "300000" }));
+    for (let i = 0; i < 3; i += 1) {
+      connection.write("x".repeat(100_000));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    connection.socket.resume();
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
   test("bodies that are together too much are refused with 503, and taken again when there is room", async () => {
     const { port, usage } = await open({ bodiesBytesMax: 100_000 });
     using slow = await connectRaw(port);

@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { HoldfastError } from "../../kernel/errors.ts";
+
+/** What may stand in a header, and no more than one has room for. */
+const tokenForm = /^[\x21-\x7e]{1,8192}$/;
+
+export interface CredentialOptions {
+  readonly token?: string;
+  /** Read again when the server refuses what it held: tokens are replaced by writing the file anew. */
+  readonly tokenFile?: string;
+}
+
+/** The token that goes with every request. It is never shown, in no message and in no log. */
+export class Credential {
+  readonly #file: string | undefined;
+  #token: string | undefined;
+
+  constructor({ token, tokenFile }: CredentialOptions) {
+    this.#file = tokenFile;
+    this.#token = tokenFile === undefined ? token : readToken(tokenFile);
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+  }
+
+  get isGiven(): boolean {
+    return this.#token !== undefined;
+  }
+
+  /** True: there is another one now. */
+  renew(): boolean {
+    if (this.#file === undefined) return false;
+    const before = this.#token;
+    try {
+      this.#token = readToken(this.#file);
+    } catch {
+      // It is being written, or gone: what the server said stands.
+      return false;
+    }
+    return this.#token !== before;
+  }
+}
+
+function readToken(file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new HoldfastError("invalid_input", `token-file: cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown reason"})`, { details: { field: "token-file" } });
+  }
+  if (!tokenForm.test(text)) throw new HoldfastError("invalid_input", "token-file: must hold one token and nothing else", { details: { field: "token-file" } });
+  return text;
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from "node:http";
+import type { ErrorCode } from "../../kernel/errors.ts";
+import type { RequestId } from "../mcp/json-rpc.ts";
+import { errorLine, isPlainObject } from "../mcp/json-rpc.ts";
+import { TooLong } from "./read-answer.ts";
+import { ConnectionFailure } from "./remote.ts";
+
+/** A failure of the exchange itself, which the protocol leaves without a number of its own. */
+const exchangeFailed = -32_000;
+
+interface Told {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+const failureLine = (id: RequestId, { code, message, hint }: Told): string => errorLine(id, exchangeFailed, message, { code, ...(hint === undefined ? {} : { hint }) });
+
+/** No answer came. `mayHaveHappened`: what was asked changes something, and has perhaps arrived. */
+export function unansweredLine(id: RequestId, failure: unknown, place: string, mayHaveHappened: boolean): string {
+  if (failure instanceof TooLong) return failureLine(id, { code: "limit_exceeded", message: "The server's answer is too long to be passed on." });
+  const { reason, isFinal, kind } = failure instanceof ConnectionFailure ? failure : new ConnectionFailure("cut", failure);
+  if (kind === "cut" && mayHaveHappened)
+    return failureLine(id, {
+      code: "outcome_unknown",
+      message: `The connection to ${place} broke before the answer (${reason}): whether the call took effect is not known.`,
+      hint: 'Ask again with the same request key (_meta["holdfast/request-key"]), or read.',
+    });
+  if (isFinal) return failureLine(id, { code: "unavailable", message: `${place} does not speak to us as it should (${reason}).`, hint: hintOf(reason) });
+  return failureLine(id, {
+    code: "unavailable",
+    message: `${place} cannot be reached (${reason}).`,
+    hint: "Check the address, and that the server runs: holdfast serve.",
+  });
+}
+
+const hintOf = (reason: string): string =>
+  /CERT|SELF_SIGNED|VERIFY/.test(reason)
+    ? "Its certificate is not trusted on this machine; NODE_EXTRA_CA_CERTS names a file with your own authority's."
+    : "Check that the address is that of a Holdfast server, http:// or https:// as it is.";
+
+/** What the server refused, in its own words where it has some for a client of MCP. */
+export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, place: string): string {
+  const told = errorIn(body);
+  if (told !== undefined) return JSON.stringify({ jsonrpc: "2.0", id, error: told });
+  return failureLine(id, refusals[statusCode]?.(place) ?? { code: "unavailable", message: `${place} answered with status ${statusCode} and nothing that is MCP.` });
+}
+
+const elsewhere = (place: string): Told => ({ code: "not_found", message: `${place} sends callers elsewhere.`, hint: "Give the address it sends to; the token is not carried there by itself." });
+const refusals: Readonly<Record<number, (place: string) => Told>> = {
+  301: elsewhere,
+  302: elsewhere,
+  303: elsewhere,
+  307: elsewhere,
+  308: elsewhere,
+  401: (place) => ({ code: "unauthenticated", message: `${place} wants another credential.`, hint: "Set HOLDFAST_TOKEN to a token of that server: holdfast token create." }),
+  403: (place) => ({ code: "forbidden", message: `${place} does not let this caller in.` }),
+  404: (place) => ({ code: "not_found", message: `There is no MCP at ${place}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
+  405: (place) => ({ code: "not_found", message: `There is no MCP at ${place}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
+};
+
+/** The error of a JSON-RPC answer. It may stand there without the id: a refusal comes before the body was read. */
+function errorIn(body: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const { error, jsonrpc } = JSON.parse(body) as Record<string, unknown>;
+    return jsonrpc === "2.0" && isPlainObject(error) && typeof error.code === "number" && typeof error.message === "string" ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}

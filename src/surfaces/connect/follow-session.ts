@@ -1,0 +1,62 @@
+import type { Link } from "./link.ts";
+import { isEvents } from "./link.ts";
+import type { Patience } from "./patience.ts";
+import { discard, readEvents } from "./read-answer.ts";
+import type { ConnectionFailure, Remote } from "./remote.ts";
+
+export interface FollowOptions {
+  readonly remote: Remote;
+  readonly link: Link;
+  readonly renewsCredential: () => boolean;
+  readonly patience: Patience;
+  readonly signal: AbortSignal;
+  /** Resolves when there is room for more. */
+  readonly pass: (line: string) => Promise<void>;
+  readonly onMissed: (uris: readonly string[]) => void;
+  readonly onRefused: (status: number) => void;
+}
+
+/**
+ * The stream on which a server of the earlier revisions speaks by itself: opened again whenever it breaks, from the last event on that was seen.
+ * Ends when the server has none, or does not let us in.
+ */
+export async function followSession({ remote, link, renewsCredential, patience, signal, pass, onMissed, onRefused }: FollowOptions): Promise<void> {
+  let sessionId = link.session.id;
+  let lastEventId: string | undefined;
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    if (link.session.id !== sessionId) lastEventId = undefined;
+    sessionId = link.session.id;
+    const headers = { accept: "text/event-stream", ...link.session.headers, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
+    const response = await remote.open({ method: "GET", headers, signal }).catch((error: ConnectionFailure) => error);
+    if (response instanceof Error) {
+      if (response.isFinal || !(await patience.wait())) return;
+      continue;
+    }
+    const { statusCode = 0 } = response;
+    if (statusCode !== 200 || !isEvents(response)) {
+      discard(response);
+      if (!(await mayFollow(statusCode, sessionId))) return;
+      continue;
+    }
+    patience.reset();
+    // Without a place to go on from, nobody knows what was said meanwhile.
+    if (!isFirst && lastEventId === undefined) onMissed(link.session.subscribed);
+    try {
+      for await (const { id, data } of readEvents(response)) {
+        if (id !== undefined) lastEventId = id;
+        if (data !== "") await pass(data);
+      }
+    } catch {
+      // Broken off; what came whole was passed on.
+    }
+    if (!(await patience.wait())) return;
+  }
+
+  async function mayFollow(status: number, stale: string | undefined): Promise<boolean> {
+    if (status === 404 && stale !== undefined) return link.renew(stale, patience).catch(() => patience.wait());
+    if (status === 401 && renewsCredential()) return true;
+    if (status === 429 || status >= 500) return patience.wait();
+    if (status !== 405) onRefused(status);
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+import type { IncomingMessage } from "node:http";
+import type { RequestId } from "../mcp/json-rpc.ts";
+import { isPlainObject } from "../mcp/json-rpc.ts";
+import { isEvents } from "./link.ts";
+import { readEvents } from "./read-answer.ts";
+
+const subscriptionIdKey = "io.modelcontextprotocol/subscriptionId";
+
+export interface Listened {
+  readonly id: RequestId;
+  readonly uris: readonly string[];
+}
+
+/** What a subscription of the era without sessions asks for. */
+export const listenedTo = (id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Listened => {
+  const wanted = isPlainObject(params?.notifications) ? params.notifications.resourceSubscriptions : undefined;
+  return { id, uris: Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === "string") : [] };
+};
+
+export interface ListenOptions {
+  readonly listened: Listened;
+  readonly signal: AbortSignal;
+  /** Sends the request, for the first time or again. */
+  readonly open: (isFirst: boolean) => Promise<IncomingMessage>;
+  /** Waits before the next attempt; false: there will be none. */
+  readonly wait: () => Promise<boolean>;
+  readonly pass: (line: string) => Promise<void>;
+  /** An answer that is no stream. */
+  readonly deliver: (response: IncomingMessage) => Promise<void>;
+}
+
+/**
+ * A subscription that lasts as long as its client wants it: where the server stops or the connection breaks, it is asked for again, the client is told
+ * that everything it listens to may have changed, and of the second confirmation it hears nothing. Rejects when the first attempt fails.
+ */
+export async function listen({ listened, signal, open, wait, pass, deliver }: ListenOptions): Promise<void> {
+  let isConfirmed = false;
+  do {
+    const response = await open(!isConfirmed);
+    if (response.statusCode !== 200 || !isEvents(response)) return deliver(response);
+    try {
+      for await (const { data } of readEvents(response)) {
+        if (data === "") continue;
+        const kind = kindOf(data, listened.id);
+        if (kind === "refused") return pass(data);
+        // The server stops, in good order: there may be another soon.
+        if (kind === "over") break;
+        if (kind === "confirmed" && isConfirmed) for (const uri of listened.uris) await pass(updatedLine(uri, listened.id));
+        else await pass(data);
+        if (kind === "confirmed") isConfirmed = true;
+      }
+    } catch (error) {
+      if (!isConfirmed) throw error;
+    }
+  } while (!signal.aborted && (await wait()));
+}
+
+function kindOf(data: string, id: RequestId): "confirmed" | "over" | "refused" | "other" {
+  const message = JSON.parse(data) as { readonly id?: unknown; readonly method?: unknown; readonly error?: unknown };
+  if (message.method === "notifications/subscriptions/acknowledged") return "confirmed";
+  if (message.method !== undefined || message.id !== id) return "other";
+  return message.error === undefined ? "over" : "refused";
+}
+
+/** Whoever reads again misses nothing. `id`: the subscription's, in the era that names it. */
+export const updatedLine = (uri: string, id?: RequestId): string =>
+  JSON.stringify({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri, ...(id === undefined ? {} : { _meta: { [subscriptionIdKey]: id } }) } });

@@ -1,0 +1,38 @@
+import type { Clock } from "../../kernel/clock.ts";
+
+export interface PatienceOptions {
+  readonly clock: Clock;
+  /** For so long a request is tried again; without an end for a stream. */
+  readonly forMs: number;
+  readonly signal: AbortSignal;
+}
+
+const firstMs = 100;
+const longestMs = 3_000;
+
+/** Waits between attempts, longer each time and never in step with others. */
+export class Patience {
+  readonly #options: PatienceOptions;
+  readonly #fromMs: number;
+  #nextMs = firstMs;
+
+  constructor(options: PatienceOptions) {
+    this.#options = options;
+    this.#fromMs = options.clock.nowMs();
+  }
+
+  /** False: enough. */
+  async wait(atLeastMs = 0): Promise<boolean> {
+    const { clock, forMs, signal } = this.#options;
+    const ms = Math.max(atLeastMs, this.#nextMs * (0.5 + Math.random() / 2));
+    if (signal.aborted || clock.nowMs() + ms - this.#fromMs > forMs) return false;
+    this.#nextMs = Math.min(longestMs, 2 * this.#nextMs);
+    await clock.sleep(ms, signal);
+    return !signal.aborted;
+  }
+
+  /** What was tried has worked. */
+  reset(): void {
+    this.#nextMs = firstMs;
+  }
+}

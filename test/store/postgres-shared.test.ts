@@ -1,0 +1,314 @@
+import { setTimeout as delay } from "node:timers/promises";
+import fc from "fast-check";
+import pg from "pg";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
+import { Roads } from "../../src/engines/postgres/roads.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import type { HoldfastError } from "../../src/kernel/errors.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { prepareCommit } from "../../src/store/prepare-commit.ts";
+import { everything, keyRange } from "../../src/store/ranges.ts";
+import type { Commit, CommitResult, Engine, Store } from "../../src/store/store.ts";
+import { FaultProxy } from "../support/fault-proxy.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import type { PostgresServer } from "../support/servers/postgres-server.ts";
+import { startPostgres } from "../support/servers/postgres-server.ts";
+import { commitOf, put } from "./conformance/fixture.ts";
+import type { Step } from "./histories.ts";
+import { answer, closing, history } from "./histories.ts";
+
+/** Batches of several namespaces in one transaction: strangers who share a road. */
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+let stores = 0;
+const freshUrl = (query = ""): string => {
+  stores += 1;
+  return `${server.url}?schema=shared_${stores}${query}`;
+};
+const schema = (): string => `shared_${stores}`;
+
+const names = Array.from({ length: 8 }, (_, i) => `n${i}`);
+
+/** One batch of each, all at once, so that they share what can be shared. What went wrong stands in the place of the answer. */
+const commitAll = (engine: Engine, batches: ReadonlyMap<string, Commit>): Promise<ReadonlyMap<string, CommitResult | HoldfastError>> =>
+  Promise.all(
+    [...batches].map(async ([name, commit]) => {
+      const result = await engine.commit(name, [prepareCommit(commit)]).then(
+        ([first]) => first as CommitResult,
+        (error: HoldfastError) => error,
+      );
+      return [name, result] as const;
+    }),
+  ).then((results) => new Map(results));
+
+const allOf = (commitFor: (name: string) => Commit): Map<string, Commit> => new Map(names.map((name) => [name, commitFor(name)]));
+const valuesOf = (engine: Engine, key = "a"): Promise<unknown[]> => Promise.all(names.map(async (name) => (await engine.read(name, [keyRange(key)], {})).entries[0]?.value));
+const codes = (results: ReadonlyMap<string, CommitResult | HoldfastError>): string[] =>
+  names.map((name) => {
+    const result = results.get(name) as CommitResult | HoldfastError;
+    return "code" in result ? result.code : result.ok ? "ok" : result.reason;
+  });
+const endingOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "ok",
+    (error: HoldfastError) => error.code,
+  );
+const allButFirst = (first: string, rest: string): string[] => [first, ...names.slice(1).map(() => rest)];
+
+async function outsider(): Promise<pg.Client> {
+  const client = new pg.Client(server.url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+test("eight namespaces that are written to at once take two transactions, not eight, by looking and from memory, each with its own revisions", async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl() });
+  await commitAll(
+    engine,
+    allOf(() => commitOf(put("a", 0))),
+  );
+  const transactions = vi.spyOn(Roads.prototype, "writing");
+  onTestFinished(() => void transactions.mockRestore());
+  // A new key each time must be looked for, the same one is remembered.
+  for (const key of ["b", "b", "b", "c", "c"]) {
+    transactions.mockClear();
+    const results = await commitAll(
+      engine,
+      allOf((name) => commitOf(put(key, name))),
+    );
+    expect(codes(results)).toEqual(names.map(() => "ok"));
+    expect(transactions.mock.calls.length).toBeLessThanOrEqual(2);
+  }
+  expect(await valuesOf(engine, "c")).toEqual(names);
+  for (const name of names) expect(await engine.read(name, [everything], {})).toMatchObject({ revision: 6, entries: [{ version: 1 }, { version: 3 }, { version: 2 }] });
+});
+
+test("histories of four namespaces side by side give each the answers of the memory engine, 12 times", { timeout: 120_000 }, async () => {
+  const clock = manualClock();
+  const startMs = clock.nowMs();
+  await using engine = await openPostgresEngine({ url: freshUrl(), timeSource: clock });
+  const model = new MemoryEngine(clock);
+  let run = 0;
+  const property = fc.asyncProperty(fc.array(history, { minLength: 4, maxLength: 4 }), async (histories) => {
+    run += 1;
+    clock.set(startMs);
+    const own = histories.map((steps, i) => ({ steps, namespace: `run ${run} ${i}` }));
+    for (let i = 0; i < Math.max(...histories.map(({ length }) => length)); i += 1) {
+      const asked = own.flatMap(({ steps, namespace }) => (steps[i] === undefined ? [] : [{ step: steps[i] as Step, namespace }]));
+      // The clock is everybody's: it moves before anybody asks.
+      for (const { step } of asked) if (step.do === "clock") clock.advance(step.ms);
+      const all = (of: Engine) =>
+        Promise.all(asked.map(async ({ step, namespace }) => (step.do === "clock" ? step : { do: step.do, answer: await answer(of, clock, namespace, step) })));
+      expect({ i, answers: await all(engine) }).toEqual({ i, answers: await all(model) });
+    }
+    const all = (of: Engine) => Promise.all(own.flatMap(({ namespace }) => closing.map((asked) => answer(of, clock, namespace, asked))));
+    expect(await all(engine)).toEqual(await all(model));
+  });
+  await fc.assert(property, { numRuns: 12 });
+});
+
+test("a refused commit, a sealed namespace and one whose history went back are their own affair: the others beside them are written", async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl() });
+  await commitAll(
+    engine,
+    allOf(() => commitOf(put("a", 0))),
+  );
+  const refused = await commitAll(
+    engine,
+    allOf((name) => commitOf(put("a", 1), name === "n0" ? { checks: [{ key: "a", version: 7 }] } : {})),
+  );
+  expect(codes(refused)).toEqual(allButFirst("checks", "ok"));
+  expect(refused.get("n0")).toMatchObject({ failed: [{ entry: { value: 0, version: 1 } }] });
+  expect(await valuesOf(engine)).toEqual([0, ...names.slice(1).map(() => 1)]);
+
+  await engine.seal("n0", { state: "moving", by: "x", to: "y" });
+  const beside = (value: number) =>
+    commitAll(
+      engine,
+      allOf(() => commitOf(put("a", value))),
+    );
+  expect(codes(await beside(2))).toEqual(allButFirst("unavailable", "ok"));
+  await engine.seal("n0", { state: "moved", to: "redis://elsewhere" }, { state: "moving", by: "x", to: "y" });
+  expect(codes(await beside(3))).toEqual(allButFirst("moved", "ok"));
+  await engine.seal("n0", undefined, { state: "moved", to: "redis://elsewhere" });
+
+  // Put back under the engine's feet: only this one leaps.
+  await server.query(`UPDATE ${schema()}.namespace SET revision = 0 WHERE name = 'n0'`);
+  expect(codes(await beside(4))).toEqual(names.map(() => "ok"));
+  const revisions = await Promise.all(names.map(async (name) => (await engine.read(name, [everything], {})).revision));
+  expect(revisions[0]).toBeGreaterThan(1_000_000_000);
+  expect(revisions.slice(1)).toEqual(names.slice(1).map(() => 5));
+});
+
+test("what the server refuses because of one namespace is tried with each alone: one fails, and says so, the others are written once", async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl() });
+  await commitAll(
+    engine,
+    allOf(() => commitOf(put("a", 0))),
+  );
+  const id = await server.query(`SELECT id FROM ${schema()}.namespace WHERE name = 'n0'`);
+  await server.query(`ALTER TABLE ${schema()}.log ADD CONSTRAINT planted CHECK (ns <> ${id} OR v <> '1')`);
+  for (const _ of ["from memory", "by looking"]) {
+    const results = await commitAll(
+      engine,
+      allOf(() => commitOf(put("a", 1))),
+    );
+    expect(codes(results)).toEqual(allButFirst("internal", "ok"));
+  }
+  expect(await valuesOf(engine)).toEqual([0, ...names.slice(1).map(() => 1)]);
+  for (const name of names.slice(1)) expect(await engine.read(name, [everything], {})).toMatchObject({ revision: 3, entries: [{ version: 3 }] });
+});
+
+test("a namespace that was emptied and made anew by another process is found again; the others do not notice", async () => {
+  const url = freshUrl();
+  await using engine = await openPostgresEngine({ url });
+  await using other = await openPostgresEngine({ url });
+  await commitAll(
+    engine,
+    allOf(() => commitOf(put("a", 0))),
+  );
+  await other.seal("n0", { state: "filling", progress: null });
+  await other.clear("n0");
+  await other.commit("another", [prepareCommit(commitOf(put("a", 0)))]);
+  const results = await commitAll(
+    engine,
+    allOf(() => commitOf(put("a", 1))),
+  );
+  expect(codes(results)).toEqual(names.map(() => "ok"));
+  expect(await valuesOf(other)).toEqual(names.map(() => 1));
+});
+
+test("a namespace that somebody keeps locked waits by itself: the others are written at once, and it goes on when it is free, or is unavailable in time", async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl("&deadline=2s") });
+  await commitAll(
+    engine,
+    allOf(() => commitOf(put("a", 0))),
+  );
+  const client = await outsider();
+  for (const [value, heldMs, code] of [
+    [1, 500, "ok"],
+    [2, 2_500, "unavailable"],
+  ] as const) {
+    await client.query("BEGIN");
+    await client.query(`SELECT 1 FROM ${schema()}.namespace WHERE name IN ('n0', 'n1') FOR UPDATE`);
+    const startMs = performance.now();
+    const tookMs = new Map<string, number>();
+    const ended = Promise.all(
+      names.map(async (name) => {
+        const ending = await endingOf(engine.commit(name, [prepareCommit(commitOf(put("a", value)))]));
+        tookMs.set(name, performance.now() - startMs);
+        return ending;
+      }),
+    );
+    await delay(heldMs);
+    await client.query("ROLLBACK");
+    expect(await ended).toEqual(names.map((_, i) => (i < 2 ? code : "ok")));
+    for (const [i, name] of names.entries()) {
+      if (i >= 2) expect(tookMs.get(name)).toBeLessThan(450);
+      else expect(tookMs.get(name)).toBeGreaterThan(Math.min(heldMs - 50, 1_300));
+      expect(tookMs.get(name)).toBeLessThan(2_400);
+    }
+  }
+  expect(await valuesOf(engine)).toEqual([1, 1, ...names.slice(2).map(() => 2)]);
+});
+
+test("processes that write to the same namespaces in other orders, and somebody who locks them in any order, never wait for each other in a circle", {
+  timeout: 30_000,
+}, async () => {
+  const url = freshUrl();
+  const engines = await Promise.all([0, 1, 2].map(() => openPostgresEngine({ url })));
+  onTestFinished(async () => void (await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()))));
+  await commitAll(
+    engines[0] as Engine,
+    allOf(() => commitOf(put("n", 0))),
+  );
+  const untilMs = performance.now() + 1_500;
+  const added = new Map(names.map((name) => [name, 0]));
+  const counter = async (store: Store): Promise<void> => {
+    while (performance.now() < untilMs) {
+      const [entry] = (await store.read(keyRange("n"))).entries;
+      const result = await store.commit(commitOf(put("n", (entry?.value as number) + 1), { checks: [{ key: "n", version: entry?.version as number }] }));
+      if (result.ok) added.set(store.namespace, (added.get(store.namespace) as number) + 1);
+    }
+  };
+  const intruder = async (client: pg.Client): Promise<void> => {
+    while (performance.now() < untilMs) {
+      const [one, two] = names.toSorted(() => Math.random() - 0.5);
+      await client.query("BEGIN");
+      for (const name of [one, two]) await client.query(`SELECT 1 FROM ${schema()}.namespace WHERE name = $1 FOR UPDATE`, [name]);
+      await client.query("COMMIT");
+    }
+  };
+  const stores = engines.flatMap((engine, i) => (i === 1 ? names.toReversed() : names).map((name) => openNamespaceStore(engine, name, systemClock)));
+  await Promise.all([...stores.map(counter), intruder(await outsider())]);
+  expect(await valuesOf(engines[0] as Engine, "n")).toEqual(names.map((name) => added.get(name)));
+  expect(Math.min(...added.values())).toBeGreaterThan(0);
+  expect(await server.query("SELECT sum(deadlocks) FROM pg_stat_database")).toBe("0");
+});
+
+test("an answer that is cut off is unknown for those who were being written, and only for them; the same request keys then tell the truth", { timeout: 60_000 }, async () => {
+  const url = freshUrl("&deadline=2s&pool=2");
+  await using proxy = await FaultProxy.open(server.port);
+  await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
+  await using direct = await openPostgresEngine({ url });
+  await commitAll(
+    direct,
+    allOf(() => commitOf(put("warm", 0))),
+  );
+  const seen = new Set<string>();
+  // The whole dialogue has some 3,000 bytes of answers, most of them told by the look: cut at every part of it.
+  for (let afterBytes = 600; afterBytes <= 4_200; afterBytes += 150) {
+    await valuesOf(engine);
+    await proxy.set({ kind: "cut-answers", afterBytes, times: 2 });
+    const key = `cut ${afterBytes}`;
+    const request = { key, fingerprint: "f", note: null };
+    // The first is refused: nothing of it is written, so nothing of it can be unknown.
+    const batches = allOf((name) => commitOf(put(key, name), name === "n0" ? { checks: [{ key: "warm", version: 9 }] } : { request }));
+    const first = codes(await commitAll(engine, batches));
+    await proxy.heal();
+    expect(["checks", "unavailable"]).toContain(first[0]);
+    for (const [i, name] of names.entries()) {
+      const there = (await direct.read(name, [keyRange(key)], {})).entries.length;
+      seen.add(first[i] as string);
+      if (first[i] === "ok") expect(there).toBe(1);
+      if (first[i] === "unavailable" || first[i] === "checks") expect(there).toBe(0);
+    }
+    await expect.poll(async () => codes(await commitAll(engine, batches)), { timeout: 5_000 }).toEqual(allButFirst("checks", "ok"));
+    for (const name of names.slice(1)) expect((await direct.read(name, [keyRange(key)], {})).entries).toMatchObject([{ version: 1 }]);
+  }
+  expect([...seen].sort()).toEqual(expect.arrayContaining(["checks", "ok", "outcome_unknown"]));
+  for (const code of seen) expect(["checks", "ok", "unavailable", "outcome_unknown"]).toContain(code);
+});
+
+test("a server that is killed under eight namespaces has everything that was answered, in each of them, and at most the one batch more that is unknown", {
+  timeout: 60_000,
+}, async () => {
+  await using engine = await openPostgresEngine({ url: freshUrl("&deadline=3s") });
+  for (let round = 0; round < 2; round += 1) {
+    const writers = names.map(async (name) => {
+      for (let last = 0; ; last += 1) {
+        const code = await endingOf(engine.commit(name, [prepareCommit(commitOf(put(`round ${round}`, last + 1)))]));
+        if (code !== "ok") return { last, code };
+      }
+    });
+    await delay(300);
+    await server.kill9();
+    const ends = await Promise.all(writers);
+    await server.restart();
+    await expect.poll(() => endingOf(valuesOf(engine)), { timeout: 10_000 }).toBe("ok");
+    const there = await valuesOf(engine, `round ${round}`);
+    for (const [i, { last, code }] of ends.entries()) {
+      expect(last).toBeGreaterThan(0);
+      expect(["unavailable", "outcome_unknown"]).toContain(code);
+      expect(code === "outcome_unknown" ? [last, last + 1] : [last]).toContain(there[i]);
+    }
+  }
+});
