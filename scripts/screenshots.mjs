@@ -107,7 +107,7 @@ async function takeAll(main, store) {
         const page = await context.newPage();
         page.on("console", (message) => message.type() === "error" && process.stdout.write(`  ${page.url()}: ${message.text()}\n`));
         page.on("pageerror", (error) => process.stdout.write(`  ${page.url()}: ${error.stack}\n`));
-        for (const [name, address, act] of shots) await take(page, `${name}-${size}-${colorScheme}`, address, act);
+        for (const [name, address, act] of shots) await take(page, viewport, `${name}-${size}-${colorScheme}`, address, act);
         await context.close();
       }
   } finally {
@@ -155,14 +155,17 @@ async function enliven(url) {
   await tool("workflow_checkpoint", { run_id: "nightly-index-0412", step: 7, output: { shard: 7, of: 16, documents: 437_500 }, agent_id: "indexer" });
 }
 
-async function take(page, name, address, act) {
+async function take(page, viewport, name, address, act) {
   await page.goto(address);
   await page.locator("h1").waitFor();
   await page.waitForFunction(() => document.querySelector(".loading") === null);
   await act?.(page);
+  // As tall as the view, so that what sticks to the window and what is drawn only near it is where people see it.
+  if (act === undefined) await page.setViewportSize({ width: viewport.width, height: Math.min(2_400, Math.max(viewport.height, await page.evaluate(() => document.querySelector("#page").scrollHeight))) });
   await page.waitForTimeout(350);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  await page.screenshot({ path: join(target, `${name}.png`), fullPage: !name.startsWith("dialog") && !name.includes("activity") });
+  await page.screenshot({ path: join(target, `${name}.png`) });
+  await page.setViewportSize(viewport);
   process.stdout.write(`${name}${wide > 0 ? `  scrolls sideways by ${wide} px` : ""}\n`);
 }
 

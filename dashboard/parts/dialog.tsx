@@ -20,7 +20,9 @@ export function Dialog({ title, wide = false, onClose, children }: DialogProps) 
     const before = document.activeElement;
     dialog?.showModal();
     // The first thing to fill in; where there is none, the way out rather than the deed.
-    dialog?.querySelector<HTMLElement>(".dialog-body :is(input, textarea, select), .dialog-foot button")?.focus();
+    const first = dialog?.querySelector<HTMLElement>(".dialog-body :is(input, textarea, select), .dialog-foot button");
+    first?.focus();
+    if (first instanceof HTMLTextAreaElement) first.setSelectionRange(0, 0);
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -54,6 +56,8 @@ interface ConfirmProps {
   /** The verb on the button. */
   readonly action: string;
   readonly danger?: boolean;
+  /** What the way out is called. */
+  readonly dismiss?: string;
   readonly wide?: boolean;
   readonly disabled?: boolean;
   /** Nothing, or why it did not happen, in words for the person who asked. */
@@ -62,7 +66,7 @@ interface ConfirmProps {
 }
 
 /** Asks before doing; stays open and says why when it could not be done. */
-export function Confirm({ title, children, action, danger = false, wide, disabled = false, act, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, danger = false, dismiss = "Keep as it is", wide, disabled = false, act, onClose }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<ComponentChildren>();
   const submit = async (event: Event) => {
@@ -89,7 +93,7 @@ export function Confirm({ title, children, action, danger = false, wide, disable
         </div>
         <footer class="dialog-foot">
           <button type="button" class="button" onClick={onClose}>
-            Keep as it is
+            {dismiss}
           </button>
           <button type="submit" class={danger ? "button danger" : "button primary"} disabled={disabled} aria-disabled={busy}>
             {busy ? "Working…" : action}

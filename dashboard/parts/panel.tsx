@@ -51,7 +51,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [string, C
   return (
     <dl class="facts">
       {facts
-        .filter(([, value]) => value !== undefined)
+        .filter(([, value]) => value !== undefined && value !== null && value !== "")
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -3,7 +3,7 @@ import { useCell } from "../cell.ts";
 import { connection } from "../data/live.ts";
 import { useQuery } from "../data/use-query.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { formatNumber } from "../parts/format.ts";
+import { formatBytes, formatNumber } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
 import { Answer } from "../parts/state-panels.tsx";
@@ -63,7 +63,7 @@ function Store({ health }: { readonly health: Health }) {
         facts={[
           ["Engine", health.engine],
           ["Durability", health.durability],
-          ...Object.entries(health.facts).map(([name, value]) => [words(name), <Fact key={name} value={value} />] as const),
+          ...Object.entries(health.facts).map(([name, value]) => [words(name), <Fact key={name} name={name} value={value} />] as const),
         ]}
       />
     </Panel>
@@ -76,8 +76,9 @@ const words = (name: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
 
-function Fact({ value }: { readonly value: unknown }) {
-  if (typeof value === "number") return <>{formatNumber(value)}</>;
+function Fact({ name, value }: { readonly name: string; readonly value: unknown }) {
+  if (typeof value === "number") return <>{/bytes/i.test(name) ? formatBytes(value) : formatNumber(value)}</>;
+  if (Array.isArray(value) && value.length === 0) return <>none</>;
   if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
   return <Name text={typeof value === "string" ? value : JSON.stringify(value)} mono={typeof value !== "string"} />;
 }

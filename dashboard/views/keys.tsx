@@ -158,7 +158,7 @@ function Folders({ prefix }: { readonly prefix: string }) {
   if (at === "" && shown.length === 0) return null;
   return (
     <nav class="folders" aria-label="Parts of the keys">
-      <ol class="crumbs">
+      <ol class="crumbs" hidden={at === ""}>
         <li>
           <a href={hrefOf(namespace, "keys")}>all keys</a>
         </li>

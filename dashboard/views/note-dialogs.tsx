@@ -53,7 +53,7 @@ export function CorrectNoteDialog({ note, onClose }: { readonly note: NoteRow; o
   const [trust, setTrust] = useState(note.trust);
   const act = () => change({ content, keywords: keywordList(keywords), trust, ...(source.trim() === "" ? {} : { source: source.trim() }) }, `${note.name} was corrected.`);
   return (
-    <Confirm title="Correct this note" action="Save the note" wide disabled={content.trim() === ""} act={act} onClose={onClose}>
+    <Confirm title="Correct this note" action="Save the note" dismiss="Close without saving" wide disabled={content.trim() === ""} act={act} onClose={onClose}>
       <p>
         <Name text={note.name} /> is at version {base.version}. Saving makes the next one, under your name; the earlier ones stay in its history.
       </p>
@@ -127,7 +127,7 @@ export function NewNoteDialog({ supersedes, onClose }: { readonly supersedes?: N
   return (
     <Confirm
       title={supersedes === undefined ? "New note" : "Supersede this note"}
-      action="Save the note"
+      action="Save the note" dismiss="Close without saving"
       wide
       disabled={id.trim() === "" || content.trim() === ""}
       act={act}

@@ -206,7 +206,7 @@ describe("what a person does", () => {
     await confirm("Save the note");
     await dialog().getByText("so nothing was changed").waitFor();
     await dialog().locator(".diff").getByText("theirs").waitFor();
-    await confirm("Keep as it is");
+    await confirm("Close without saving");
     await page.locator(".prose").getByText("theirs").waitFor();
   });
 
