@@ -165,7 +165,7 @@ function configurationPage({ settingSources, configFileSource }) {
     table(
       ["flag", "variable", "in the file", "default", "meaning"],
       Object.entries(settingSources).map(([name, { flag, takes, variable, fallback, meaning }]) => [
-        `\`--${flag}${takes === undefined ? "" : ` ${takes}`}\``,
+        flag === undefined ? "" : `\`--${flag}${takes === undefined ? "" : ` ${takes}`}\``,
         `\`${variable}\``,
         `\`${name}\``,
         fallback,
@@ -177,7 +177,7 @@ function configurationPage({ settingSources, configFileSource }) {
     "## What is accepted\n",
     table(
       ["setting", "accepted"],
-      Object.values(settingSources).map(({ flag, allowed }) => [`\`--${flag}\``, allowed.replace(/^must be /, "")]),
+      Object.values(settingSources).map(({ flag, variable, allowed }) => [`\`${flag === undefined ? variable : `--${flag}`}\``, allowed.replace(/^must be /, "")]),
     ),
     "## Variables of the replaced systems\n",
     table(

@@ -161,7 +161,11 @@ async function take(page, viewport, name, address, act) {
   await page.waitForFunction(() => document.querySelector(".loading") === null);
   await act?.(page);
   // As tall as the view, so that what sticks to the window and what is drawn only near it is where people see it.
-  if (act === undefined) await page.setViewportSize({ width: viewport.width, height: Math.min(2_400, Math.max(viewport.height, await page.evaluate(() => document.querySelector("#page").scrollHeight))) });
+  if (act === undefined)
+    await page.setViewportSize({
+      width: viewport.width,
+      height: Math.min(2_400, Math.max(viewport.height, await page.evaluate(() => document.querySelector("#page").scrollHeight))),
+    });
   await page.waitForTimeout(350);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   await page.screenshot({ path: join(target, `${name}.png`) });

@@ -96,6 +96,7 @@ export async function openServing(
       limits,
       rateLimit: config.rateLimit,
       log,
+      logsRequests: config.logLevel === "info" || config.logLevel === "debug",
       metrics: openHttpMetrics(meter),
       origins: openOriginCheck({ ...config, loopbackOnly: isLoopback }),
       authenticate: openAuthenticate({

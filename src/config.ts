@@ -40,7 +40,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
   for (const [name, source] of Object.entries(settingSources) as [SettingName, SettingSource][]) {
     given[name] = firstGiven(
       [options[name]?.raw, options[name]?.origin ?? name],
-      [flags[source.flag], `--${source.flag}`],
+      source.flag === undefined ? undefined : [flags[source.flag], `--${source.flag}`],
       [nonEmpty(environment[source.variable]), source.variable],
       [file.settings[name], `${name} in ${file.origin}`],
       name === "store" ? storeFromAliases(environment) : aliasOf(name, source, environment),

@@ -26,6 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (words[0] === "hook" && flags.help !== true && !asksHelp(words)) return answerHook(flags, words.slice(1));
+  if (words[0] === "connect" && flags.help !== true && !asksHelp(words)) return connect(flags, words.slice(1));
   const servesMcp = flags.help !== true && (words[0] === "mcp" || (words.length === 0 && stdinIsPipe()));
   if (!servesMcp) return runCommandLine(args);
   const tail = parseArgv(words.slice(1), ownFlags);
@@ -54,6 +55,28 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
 function surviveDefects(log: Log): void {
   process.on("uncaughtException", (error) => log("error", "uncaught_exception", { error: String(error), stack: error instanceof Error ? error.stack : undefined }));
   process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
+}
+
+/** Passes MCP on to a server; nothing of the store and the tools is loaded. */
+async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
+  outputMatters = false;
+  const { flags: more, words } = parseArgv(args, ownFlags);
+  const [address, another] = words;
+  if (address === undefined || another !== undefined) throw new HoldfastError("invalid_input", "connect: takes one address, for example holdfast connect http://127.0.0.1:8000");
+  const config = readConfig({ ...flags, ...more });
+  const log = openLog(config.logLevel);
+  surviveDefects(log);
+  const [{ bridge }, { requireTarget }, { Credential }, { systemClock }] = await Promise.all([
+    import("./surfaces/connect/bridge.ts"),
+    import("./surfaces/connect/target.ts"),
+    import("./surfaces/connect/credential.ts"),
+    import("./kernel/clock.ts"),
+  ]);
+  const url = requireTarget(address);
+  const credential = new Credential(config);
+  onSignal(() => void process.stdin.destroy());
+  await bridge({ url, credential, log, clock: systemClock, stdin: process.stdin, stdout: process.stdout });
+  return 0;
 }
 
 /** The page's files lie beside the executable. */

@@ -88,6 +88,11 @@ export const configSchema = z.strictObject({
   jwtNamespacesClaim: z.string().min(1).default("holdfast_namespaces"),
   secrets: z.enum(secretModes).default("allow"),
   keysMax: wholeNumber(1, 1_000_000_000).default(10_000_000),
+  token: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,8192}$/)
+    .optional(),
+  tokenFile: z.string().min(1).transform(absolutePath).optional(),
   otlpEndpoint: collectorUrl.optional(),
   otlpHeaders: headerList.optional(),
   otlpServiceName: z.string().min(1).max(200).default("holdfast"),
@@ -107,7 +112,8 @@ export type Settings = z.output<typeof configSchema>;
 export type SettingName = keyof Settings;
 
 export interface SettingSource {
-  readonly flag: string;
+  /** Absent for a secret: other users can read a process's arguments. */
+  readonly flag?: string;
   /** What stands after the flag; absent for a switch. */
   readonly takes?: string;
   readonly variable: string;
@@ -119,7 +125,7 @@ export interface SettingSource {
   /** For completion, where only a few words are accepted. */
   readonly choices?: readonly string[];
   /** Only this command uses it: the others accept it, because a variable or a file gives it to all of them, and their help is silent about it. */
-  readonly of?: "serve";
+  readonly of?: "serve" | "connect";
 }
 
 /** Where each setting comes from and what it means; help texts and docs/configuration.md are made from this table. */
@@ -405,6 +411,24 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     fallback: "10000000",
     meaning: "Keys one namespace may have, those that Holdfast keeps beside yours included (a lease is two, a run about six); a call that would make more is refused.",
   },
+  token: {
+    variable: "HOLDFAST_TOKEN",
+    aliases: [],
+    allowed: "must be one token: visible characters without a space",
+    fallback: "none",
+    meaning: "The token that `holdfast connect` shows the server. It has no flag, because other users can read a process's arguments.",
+    of: "connect",
+  },
+  tokenFile: {
+    flag: "token-file",
+    takes: "FILE",
+    variable: "HOLDFAST_TOKEN_FILE",
+    aliases: [],
+    allowed: "must be a file that holds one token",
+    fallback: "none",
+    meaning: "A file that holds the token for the server, in the place of `HOLDFAST_TOKEN`. It is read again when the server refuses what it held.",
+    of: "connect",
+  },
   otlpEndpoint: {
     flag: "otlp-endpoint",
     takes: "URL",
@@ -474,6 +498,8 @@ export const settingFlags: readonly {
   readonly hidden?: boolean;
   readonly of?: string;
 }[] = [
-  ...Object.values(settingSources).map(({ flag: name, takes, meaning, choices, of }) => ({ name, takes, meaning, choices, hidden: of !== undefined, of })),
+  ...Object.values(settingSources).flatMap(({ flag: name, takes, meaning, choices, of }) =>
+    name === undefined ? [] : [{ name, takes, meaning, choices, hidden: of !== undefined, of }],
+  ),
   { name: configFileSource.flag, takes: configFileSource.takes, meaning: configFileSource.meaning },
 ];

@@ -43,6 +43,7 @@ const laws: Laws = {
     "domain/workflows": may([...domainBasis, "domain/leases"]),
     tools: may([...waist, "domain/*"], ["zod"]),
     "surfaces/cli": may([...waist, "domain/*", "tools", "transfer", "transfer/*"], ["zod"]),
+    "surfaces/connect": may(["kernel", "surfaces/mcp"]),
     "surfaces/dashboard": may([...waist, "domain", "domain/*", "tools"], ["zod"]),
     "surfaces/hooks": may([...waist, "domain/*"]),
     // The one door of the network: it leads to the other surfaces that are reached by it.

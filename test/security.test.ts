@@ -109,6 +109,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
     by: {
       "surfaces/http-auth/writer.test.ts": ["callers with equal request ids, on connections they share with nobody or with all, get their own answers"],
       "surfaces/mcp-http/streams.test.ts": ["keeps two callers with equal ids apart"],
+      "load/sockets.test.ts": ["two clients that use the same ids for 10,000 calls each get their own answers"],
       "surfaces/http/requests.test.ts": ["requests that are sent ahead are answered in their order, each with its own answer"],
     },
   },
@@ -125,6 +126,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "of one principal's open streams: over it 429; they take no room from calls",
       ],
       "surfaces/http/requests.test.ts": ["that is nested too deep is refused"],
+      "load/sockets.test.ts": ["bodies of 100 MB are refused without being taken", "1,000 streams that nobody reads, and 40 that are flooded, cost little and are closed"],
       "store/conformance/hostile.ts": [
         "refused for its size or shape: too deep, without end, too many elements, too long",
         "a key of exactly the largest size is kept, a larger one refused",
@@ -175,6 +177,8 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
     by: {
       "surfaces/http/static-files.test.ts": ["is under a policy that lets it load from here alone, run nothing inline and be framed by nobody"],
       "surfaces/http/host-and-origin.test.ts": ["refuses what a browser says is %s, though it names no origin"],
+      "browser/hostile.test.ts": ["in %s, wide and on a phone", "an address with hostile parts leads to a thing of that name or to nowhere, never into markup"],
+      "browser/access.test.ts": ["a read-only viewer sees everything and no button, and the server refuses what the page would not ask"],
     },
   },
   {

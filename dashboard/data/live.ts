@@ -7,10 +7,15 @@ import { readEvents } from "./event-stream.ts";
 export type Connection =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
+  /** Nobody looks: a browser has few connections to give, and other tabs need them. */
+  | { readonly state: "paused" }
   | { readonly state: "waiting"; readonly untilMs: number; readonly why: string }
   | { readonly state: "stopped"; readonly why: string };
 
 export const connection = cell<Connection>({ state: "connecting" });
+
+/** Tells one change from every other. */
+export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
 
 /** What came in one go, oldest first; `everything`: what is on the page may be outdated in any way. */
 export type News = { readonly changes: readonly ActivityItem[]; readonly everything: boolean };
@@ -21,11 +26,15 @@ const listeners = new Set<Listener>();
 /** The server sends a comment at least every 15 seconds: this much silence means that nobody is there. */
 const silenceMsMax = 40_000;
 const backoffMs = [300, 700, 1_500, 3_000, 6_000, 12_000, 20_000] as const;
+const pausedAfterMs = 30_000;
 /** Changes of one burst are told together: a busy store makes thousands a second, and a screen shows sixty pictures. */
 const gatherMs = 40;
 
 let following: { readonly namespace: string; readonly stop: AbortController } | undefined;
 let wake: (() => void) | undefined;
+/** Ends the connection that is open. */
+let hangUp: (() => void) | undefined;
+let hiddenAtMs: number | undefined;
 let greeted: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 let gathered: ActivityItem[] = [];
 
@@ -61,8 +70,10 @@ async function run(namespace: string, signal: AbortSignal): Promise<void> {
   /** The id of the last event, which is where to go on from. */
   let seen: string | undefined;
   for (let failures = 0; !signal.aborted; failures += 1) {
+    if (isUnwatched()) await watchedAgain(signal);
     const attempt = new AbortController();
     const end = () => attempt.abort();
+    hangUp = end;
     signal.addEventListener("abort", end, { once: true });
     let why = "The server closed the connection.";
     try {
@@ -86,6 +97,7 @@ async function run(namespace: string, signal: AbortSignal): Promise<void> {
       attempt.abort();
     }
     if (signal.aborted || signedOut.get() !== undefined) return;
+    if (isUnwatched()) continue;
     await pause(backoffMs[Math.min(failures, backoffMs.length - 1)] ?? 0, why, signal);
     if (!signal.aborted) connection.set({ state: "connecting" });
   }
@@ -106,8 +118,19 @@ async function* eventsOf(namespace: string, after: string | undefined, attempt: 
   }
 }
 
-/** Tells one change from every other. */
-export const changeKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
+const isUnwatched = (): boolean => hiddenAtMs !== undefined && performance.now() - hiddenAtMs >= pausedAfterMs;
+
+function watchedAgain(signal: AbortSignal): Promise<void> {
+  connection.set({ state: "paused" });
+  return new Promise((resolve) => {
+    wake = () => {
+      wake = undefined;
+      connection.set({ state: "connecting" });
+      resolve();
+    };
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
 
 /** Many pages that lost one server must not all come back at the same moment. */
 function pause(ms: number, why: string, signal: AbortSignal): Promise<void> {
@@ -142,5 +165,7 @@ function tell(news: News): void {
 
 addEventListener("online", tryNow);
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible") tryNow();
+  hiddenAtMs = document.visibilityState === "hidden" ? performance.now() : undefined;
+  if (hiddenAtMs === undefined) tryNow();
+  else setTimeout(() => isUnwatched() && hangUp?.(), pausedAfterMs + 50);
 });

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
 import type { ApiFailure } from "./api-client.ts";
 import { asFailure, callApi, queryText } from "./api-client.ts";
-import { listen, streamStands } from "./live.ts";
+import { activityKey, listen, streamStands } from "./live.ts";
 
 interface Filter {
   readonly kind: string;
@@ -25,8 +25,6 @@ const pageSize = 100;
 const rowsMax = 4_000;
 const atTopPixels = 240;
 const empty: State = { rows: [], held: [], loaded: false, loadingMore: false };
-
-export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
 
 /** History never changes: what happens is put on top as it is told, nothing is read twice. */
 export function useActivity(api: string, { kind, who, subject }: Filter) {

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActivityItem, Kind } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
-import { activityKey, useActivity } from "../data/use-activity.ts";
+import { activityKey } from "../data/live.ts";
+import { useActivity } from "../data/use-activity.ts";
 import { Subject, Who } from "../parts/activity-line.tsx";
 import { KindTag, kindWords } from "../parts/badge.tsx";
 import { plural } from "../parts/format.ts";

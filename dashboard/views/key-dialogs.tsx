@@ -67,7 +67,8 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
   return (
     <Confirm
       title={entry === undefined ? "New key" : "Edit this key"}
-      action={entry === undefined ? "Create the key" : "Save the value"} dismiss="Close without saving"
+      action={entry === undefined ? "Create the key" : "Save the value"}
+      dismiss="Close without saving"
       wide
       disabled={problem !== undefined || ttlProblem !== undefined || key === "" || text === ""}
       act={act}

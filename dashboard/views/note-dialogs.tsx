@@ -127,7 +127,8 @@ export function NewNoteDialog({ supersedes, onClose }: { readonly supersedes?: N
   return (
     <Confirm
       title={supersedes === undefined ? "New note" : "Supersede this note"}
-      action="Save the note" dismiss="Close without saving"
+      action="Save the note"
+      dismiss="Close without saving"
       wide
       disabled={id.trim() === "" || content.trim() === ""}
       act={act}

@@ -2,6 +2,7 @@ import type { Overview, RunStatusName } from "../../src/surfaces/dashboard/api.t
 import { CommitsChart } from "../charts/commits-chart.tsx";
 import { DurationsChart, DurationsLegend } from "../charts/durations-chart.tsx";
 import { OccupancyChart } from "../charts/occupancy-chart.tsx";
+import { activityKey } from "../data/live.ts";
 import { noteServerTime } from "../data/server-clock.ts";
 import { useFeed } from "../data/use-feed.ts";
 import { useQuery } from "../data/use-query.ts";
@@ -11,7 +12,7 @@ import { Icon } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { Answer, Empty, Loading } from "../parts/state-panels.tsx";
 import { Name, visible } from "../parts/stored-text.tsx";
-import { Ago, Since } from "../parts/time.tsx";
+import { Ago } from "../parts/time.tsx";
 import type { NamespaceView } from "../router.ts";
 import { hrefOf } from "../router.ts";
 import { useView } from "../view-context.ts";
@@ -62,25 +63,17 @@ export function OverviewView() {
   );
 }
 
-const statuses: readonly (readonly [RunStatusName, string])[] = [
-  ["running", "running"],
-  ["claimed", "claimed"],
-  ["created", "waiting"],
-  ["failed", "failed"],
+const statuses: readonly (readonly [string, readonly RunStatusName[]])[] = [
+  ["at work", ["claimed", "running"]],
+  ["waiting", ["created"]],
+  ["failed", ["failed"]],
 ];
 
 function Counts({ overview: { counts, runsByStatus }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
   const { byStatus } = runsByStatus;
+  const runs = statuses.map(([word, those]) => [word, those.reduce((sum, status) => sum + byStatus[status], 0)] as const);
   const tiles: readonly (readonly [string, number, NamespaceView, string | undefined])[] = [
-    [
-      "Runs",
-      counts.runs,
-      "runs",
-      statuses
-        .filter(([status]) => byStatus[status] > 0)
-        .map(([status, word]) => `${formatShort(byStatus[status])} ${word}`)
-        .join(" · "),
-    ],
+    ["Runs", counts.runs, "runs", runs.flatMap(([word, count]) => (count === 0 ? [] : `${formatShort(count)} ${word}`)).join(" · ")],
     ["Leases held", counts.leases, "leases", counts.waiting === 0 ? "nobody waits" : `${formatNumber(counts.waiting)} waiting`],
     ["Keys", counts.keys, "keys", undefined],
     ["Journal entries", counts.journal, "journal", undefined],
@@ -128,7 +121,7 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
             </span>
           </li>
         ))}
-        {stuck.map(({ kind, id, why, sinceMs }) => (
+        {stuck.map(({ kind, id, why }) => (
           <li key={`${kind} ${id}`}>
             <Icon name={kind === "run" ? "runs" : "leases"} />
             <span class="grow">
@@ -137,7 +130,6 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
               </a>{" "}
               <bdi class="muted">{visible(why)}</bdi>
             </span>
-            <Since at={sinceMs} />
           </li>
         ))}
       </ul>
@@ -181,7 +173,7 @@ function Feed() {
   return (
     <ul class="feed" aria-label="Newest changes">
       {items.map((item) => (
-        <ActivityLine key={`${item.revision} ${item.kind} ${item.operation} ${item.subject}`} item={item} namespace={namespace} />
+        <ActivityLine key={activityKey(item)} item={item} namespace={namespace} />
       ))}
     </ul>
   );

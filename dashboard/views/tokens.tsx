@@ -135,7 +135,14 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
     return undefined;
   };
   return (
-    <Confirm title="New token" action="Create the token" dismiss="Close without saving" disabled={name.trim() === "" || (scope === "some" && named.length === 0)} act={act} onClose={onClose}>
+    <Confirm
+      title="New token"
+      action="Create the token"
+      dismiss="Close without saving"
+      disabled={name.trim() === "" || (scope === "some" && named.length === 0)}
+      act={act}
+      onClose={onClose}
+    >
       <Field label="Name" hint="Whose it is; history shows it as the writer.">
         {(ids) => <input {...ids} type="text" autocomplete="off" spellcheck={false} value={name} onInput={(event) => setName(event.currentTarget.value)} />}
       </Field>

@@ -64,19 +64,35 @@ function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, ca
   const agent = (args.agent_id ?? args.holder_id) as string | undefined;
   const request = requestOf(tool, args, call);
   if (request !== undefined && base.server.secrets !== undefined) requireNoSecret(request.key, "request key");
-  return {
-    store: call.span === undefined ? base.store : tracedStore(base.store, call.span),
-    clock: base.clock,
-    writer: base.writer,
-    server: base.server,
-    connection: base.connection,
-    agent,
-    request,
-    // Asked for late: surfaces create a signal only for the few calls that wait.
-    get signal() {
-      return call.signal;
-    },
-  };
+  return new CallContext(base, call, agent, request);
+}
+
+/** A class, and not an object with a getter of its own: V8 makes a new hidden class for each of those, which keeps everything the getter sees until the next full collection. */
+class CallContext implements ToolContext {
+  readonly store: ToolContext["store"];
+  readonly clock: ToolContext["clock"];
+  readonly writer: string;
+  readonly server: ToolContext["server"];
+  readonly connection: string | undefined;
+  readonly agent: string | undefined;
+  readonly request: RequestKey | undefined;
+  readonly #call: ToolCall;
+
+  constructor(base: ToolBase, call: ToolCall, agent: string | undefined, request: RequestKey | undefined) {
+    this.store = call.span === undefined ? base.store : tracedStore(base.store, call.span);
+    this.clock = base.clock;
+    this.writer = base.writer;
+    this.server = base.server;
+    this.connection = base.connection;
+    this.agent = agent;
+    this.request = request;
+    this.#call = call;
+  }
+
+  /** Asked for late: surfaces create a signal only for the few calls that wait. */
+  get signal(): AbortSignal | undefined {
+    return this.#call.signal;
+  }
 }
 
 /** A read needs no key: asking again is already safe. */

@@ -129,6 +129,27 @@ describe("the stream", () => {
     expect(streams.length).toBeGreaterThan(1);
   });
 
+  test("a tab that nobody looks at gives its connection back, and catches up when it is looked at again", async () => {
+    await using hidden = await desk.open("about:blank");
+    await hidden.page.clock.install();
+    await hidden.page.goto("/ns/default/activity");
+    await hidden.page.locator(".connection.live").waitFor();
+    const look = (state: "hidden" | "visible") =>
+      hidden.page.evaluate((now) => {
+        Object.defineProperty(document, "visibilityState", { configurable: true, get: () => now });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, state);
+    await look("hidden");
+    await hidden.page.clock.fastForward(31_000);
+    await hidden.page.locator(".connection.paused").waitFor();
+    await desk.call("state_set", { key: "behind/the/back", value: 1 });
+    await look("visible");
+    await hidden.page.locator(".connection.live").waitFor();
+    await hidden.page.clock.runFor(500);
+    await hidden.page.getByText("behind/the/back").waitFor();
+    expect(hidden.faults).toEqual([]);
+  });
+
   test("somebody who reads further down is not moved: what is new waits behind a button", async () => {
     await visit(page, "/ns/default/activity");
     await live();

@@ -43,6 +43,24 @@ const views: readonly (readonly [name: string, path: string, texts: readonly (st
   ["an address that leads nowhere", "/ns/default/nothing", ["This address leads nowhere"]],
 ];
 
+/** The lowest contrast between a bar and the name on it; the accessibility check does not look into pictures. */
+function faintest(spans: Element[]): number {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const luminance = (element: Element | null): number => {
+    if (canvas === null || element === null) return Number.NaN;
+    canvas.fillStyle = getComputedStyle(element).fill;
+    canvas.fillRect(0, 0, 1, 1);
+    const [red = 0, green = 0, blue = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  return Math.min(
+    ...spans.map((span) => {
+      const [bar, name] = [luminance(span.querySelector("rect")), luminance(span.querySelector("text"))];
+      return (Math.max(bar, name) + 0.05) / (Math.min(bar, name) + 0.05);
+    }),
+  );
+}
+
 describe("every view", () => {
   // One tab for all of them, as people use it.
   let tab: Tab;
@@ -102,6 +120,10 @@ describe("every view", () => {
     expect(await page.locator(".bar-mark").count()).toBe(60);
     await page.getByText("As a table").last().click();
     await page.getByRole("cell", { name: "still held" }).first().waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await page.locator(".span:has(text)").evaluateAll(faintest), colorScheme).toBeGreaterThan(4.5);
+    }
   });
 });
 

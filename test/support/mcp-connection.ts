@@ -35,15 +35,12 @@ export interface ConnectionOptions {
   readonly server?: Partial<ServerFacts>;
 }
 
-/** A server of ours in this process, spoken to in raw lines. */
-export interface RawConnection extends AsyncDisposable {
+/** Whoever speaks MCP in lines, spoken to in raw lines. */
+export interface RawLines {
   readonly stdin: PassThrough;
   readonly stdout: PassThrough;
-  /** Resolves when the server has ended. */
-  readonly served: Promise<void>;
-  /** Every line the server wrote, in order. */
+  /** Every line that was written, in order. */
   readonly lines: readonly string[];
-  readonly logged: readonly { readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
   send(message: unknown): void;
   sendText(text: string | Buffer): void;
   /** The answer with this id, or the first unread message that the test accepts. */
@@ -52,18 +49,41 @@ export interface RawConnection extends AsyncDisposable {
   request(method: string, params?: Record<string, unknown>): Promise<Answer>;
 }
 
+/** A server of ours in this process. */
+export interface RawConnection extends RawLines, AsyncDisposable {
+  /** Resolves when the server has ended. */
+  readonly served: Promise<void>;
+  readonly logged: readonly { readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
+}
+
 export function contextOn(engine: Engine, { clock = systemClock, writer = "tester", server }: ConnectionOptions = {}): ToolBase {
   return { store: openNamespaceStore(engine, "test", clock), clock, writer, server: { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine, ...server } };
 }
 
 export function openRaw(options: ConnectionOptions = {}): RawConnection {
   const engine = options.engine ?? new MemoryEngine(options.clock ?? systemClock);
-  const stdin = new PassThrough();
-  const stdout = new PassThrough();
+  const raw = openLines();
   const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const log: Log = options.log ?? ((_, event, facts = {}) => void logged.push({ event, facts }));
+  const { stdin, stdout } = raw;
   const serveOptions: ServeMcpStdioOptions = { context: contextOn(engine, options), tools: options.tools ?? catalog, log, stdin, stdout, directRoad: options.directRoad };
   const served = serveMcpStdio(serveOptions);
+  return {
+    ...raw,
+    served,
+    logged,
+    async [Symbol.asyncDispose]() {
+      stdin.end();
+      await served;
+      if (options.engine === undefined) await engine[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The client's end of two streams that carry lines of JSON. */
+export function openLines(): RawLines {
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
   const lines: string[] = [];
   const unread: Answer[] = [];
   const waiting: { accepts: (message: Answer) => boolean; resolve: (message: Answer) => void }[] = [];
@@ -81,12 +101,10 @@ export function openRaw(options: ConnectionOptions = {}): RawConnection {
     }
   });
   let nextId = 1_000;
-  const connection: RawConnection = {
+  const raw: RawLines = {
     stdin,
     stdout,
-    served,
     lines,
-    logged,
     send: (message) => void stdin.write(`${JSON.stringify(message)}\n`),
     sendText: (text) => void stdin.write(text),
     next(accepts) {
@@ -94,19 +112,14 @@ export function openRaw(options: ConnectionOptions = {}): RawConnection {
       if (index !== -1) return Promise.resolve(unread.splice(index, 1)[0] as Answer);
       return new Promise((resolve) => waiting.push({ accepts, resolve }));
     },
-    answer: (id) => connection.next((message) => message.id === id && message.method === undefined),
+    answer: (id) => raw.next((message) => message.id === id && message.method === undefined),
     request(method, params) {
       nextId += 1;
-      connection.send({ jsonrpc: "2.0", id: nextId, method, ...(params === undefined ? {} : { params }) });
-      return connection.answer(nextId);
-    },
-    async [Symbol.asyncDispose]() {
-      stdin.end();
-      await served;
-      if (options.engine === undefined) await engine[Symbol.asyncDispose]();
+      raw.send({ jsonrpc: "2.0", id: nextId, method, ...(params === undefined ? {} : { params }) });
+      return raw.answer(nextId);
     },
   };
-  return connection;
+  return raw;
 }
 
 export const envelope = {
@@ -120,7 +133,7 @@ export const paramsFor = (era: Era, params: Record<string, unknown> = {}): Recor
   era === "handshake" ? params : { ...params, _meta: { ...envelope, ...(params._meta as Record<string, unknown> | undefined) } };
 
 /** Opens the connection the way clients of the era do. */
-export async function shakeHands(connection: RawConnection, era: Era): Promise<Answer> {
+export async function shakeHands(connection: RawLines, era: Era): Promise<Answer> {
   if (era === "stateless") return connection.request("server/discover", paramsFor(era));
   const answer = await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } });
   connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -132,20 +145,7 @@ type Transport = Parameters<Client["connect"]>[0];
 /** The SDK's own client, connected to a server in this process. */
 export async function connectClient(era: Era, options: ConnectionOptions = {}): Promise<{ readonly client: Client; readonly connection: RawConnection } & AsyncDisposable> {
   const connection = openRaw(options);
-  const transport: Transport = {
-    start: async () => {
-      let rest = "";
-      connection.stdout.on("data", (text: string) => {
-        const parts = (rest + text).split("\n");
-        rest = parts.pop() as string;
-        for (const line of parts) transport.onmessage?.(JSON.parse(line));
-      });
-    },
-    send: async (message) => connection.send(message),
-    close: async () => transport.onclose?.(),
-  };
-  const client = new Client({ name: "test-client", version: "1" }, { versionNegotiation: { mode: era === "handshake" ? "legacy" : { pin: "2026-07-28" } } });
-  await client.connect(transport);
+  const client = await clientOver(era, connection);
   return {
     client,
     connection,
@@ -154,4 +154,23 @@ export async function connectClient(era: Era, options: ConnectionOptions = {}): 
       await connection[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The SDK's own client, speaking in lines to whoever is at the other end. */
+export async function clientOver(era: Era, raw: RawLines): Promise<Client> {
+  const transport: Transport = {
+    start: async () => {
+      let rest = "";
+      raw.stdout.on("data", (text: string) => {
+        const parts = (rest + text).split("\n");
+        rest = parts.pop() as string;
+        for (const line of parts) transport.onmessage?.(JSON.parse(line));
+      });
+    },
+    send: async (message) => raw.send(message),
+    close: async () => transport.onclose?.(),
+  };
+  const client = new Client({ name: "test-client", version: "1" }, { versionNegotiation: { mode: era === "handshake" ? "legacy" : { pin: "2026-07-28" } } });
+  await client.connect(transport);
+  return client;
 }

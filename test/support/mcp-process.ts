@@ -60,9 +60,13 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** The program with raw input. */
-export function startProgram(program: Program, args: readonly string[]): { readonly child: ChildProcess; readonly finished: Promise<Finished> } {
-  const child = spawn(process.execPath, [program.main, ...args], { env: quietEnvironment(), stdio: ["pipe", "pipe", "pipe"] });
+/** The program with raw input. `env` is all of its environment but PATH. */
+export function startProgram(
+  program: Program,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): { readonly child: ChildProcess; readonly finished: Promise<Finished> } {
+  const child = spawn(process.execPath, [program.main, ...args], { env: { ...quietEnvironment(), ...env }, stdio: ["pipe", "pipe", "pipe"] });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { OpenTracer, TracerOptions } from "../../src/telemetry/open-tracer.ts";
 import { openTracer } from "../../src/telemetry/open-tracer.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { openRaw } from "../support/mcp-connection.ts";
-import { buildProgram } from "../support/mcp-process.ts";
+import { buildProgram, startProgram } from "../support/mcp-process.ts";
 import type { OtlpReceiver, ReceivedSpan } from "../support/otlp-receiver.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 
@@ -208,27 +207,19 @@ describe("the program itself", () => {
   test("sends the spans of a stdio server that is told to end, by the machine's own variables, and nothing of a command", async () => {
     const receiver = await openReceiver();
     await using program = await buildProgram();
-    const env = { PATH: process.env.PATH ?? "", OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_SERVICE_NAME: "from-machine" };
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_SERVICE_NAME: "from-machine" };
     const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "state_set", arguments: { key: "a", value: 1 }, _meta: { traceparent: sampled } } };
     const opening = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } };
     const input = `${JSON.stringify(opening)}\n${JSON.stringify(call)}\n`;
-    const { status, stderr } = await runWith([program.main, "mcp", "--store", program.storeUrl("traced.db")], env, input);
-    expect([status, stderr]).toEqual([0, ""]);
+    const run = async (args: readonly string[], given: string) => {
+      const { child, finished } = startProgram(program, [...args, "--store", program.storeUrl("traced.db")], env);
+      child.stdin?.end(given);
+      return finished;
+    };
+    expect(await run(["mcp"], input)).toMatchObject({ code: 0, stderr: "" });
     expect(receiver.spans.map(({ name }) => name).sort()).toEqual(["commit", "tools/call state_set"]);
     expect(receiver.spans.find(isCall)).toMatchObject({ traceId, resource: { "service.name": "from-machine" } });
-    await runWith([program.main, "get", "a", "--store", program.storeUrl("traced.db")], env, "");
+    expect(await run(["get", "a"], "")).toMatchObject({ code: 0 });
     expect(receiver.spans).toHaveLength(2);
   });
 });
-
-function runWith(args: readonly string[], env: Readonly<Record<string, string>>, input: string): Promise<{ readonly status: number | null; readonly stderr: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { env, stdio: ["pipe", "ignore", "pipe"] });
-    let stderr = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    child.once("close", (status) => resolve({ status, stderr }));
-    child.stdin.end(input);
-  });
-}

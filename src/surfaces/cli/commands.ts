@@ -2,6 +2,7 @@ import { catalog } from "../../tools/catalog.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Command } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { connectCommand } from "./connect-command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { backupCommand, exportCommand } from "./export-command.ts";
 import { hookCommand } from "./hook-command.ts";
@@ -42,6 +43,7 @@ const plainCommands: readonly Command[] = [
   completionCommand,
   mcpCommand,
   serveCommand,
+  connectCommand,
 ];
 
 /** Every command, in the order help and documentation list them. */

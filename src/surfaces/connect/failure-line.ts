@@ -46,7 +46,11 @@ export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMess
   return failureLine(id, refusals[statusCode]?.(place) ?? { code: "unavailable", message: `${place} answered with status ${statusCode} and nothing that is MCP.` });
 }
 
-const elsewhere = (place: string): Told => ({ code: "not_found", message: `${place} sends callers elsewhere.`, hint: "Give the address it sends to; the token is not carried there by itself." });
+const elsewhere = (place: string): Told => ({
+  code: "not_found",
+  message: `${place} sends callers elsewhere.`,
+  hint: "Give the address it sends to; the token is not carried there by itself.",
+});
 const refusals: Readonly<Record<number, (place: string) => Told>> = {
   301: elsewhere,
   302: elsewhere,

@@ -107,4 +107,3 @@ export const isEvents = ({ headers }: Pick<IncomingMessage, "headers">): boolean
 
 /** In seconds; the other form, a date, is not worth its trouble here. */
 const retryAfterMs = ({ headers }: IncomingMessage): number => 1_000 * Math.min(30, Math.max(0, Number(headers["retry-after"] ?? 0) || 0));
-

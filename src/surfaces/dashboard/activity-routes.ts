@@ -49,7 +49,8 @@ const events: ApiRoute = {
   needs: "read",
   async handle(request) {
     const { after } = readQuery(request.query, { after: text(64) });
-    const given = after ?? request.lastEventId;
+    // A browser that connects again asks for the same address and says in the header how far it got.
+    const given = request.lastEventId ?? after;
     // Before the stream begins, so that a refusal is one: with its status, not in the middle of an answer.
     const { revision } = await request.base.store.read({ start: "", end: "" });
     return { events: stream(request, given === undefined || given === "" ? { revision } : toPosition(given)) };

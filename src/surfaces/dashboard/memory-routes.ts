@@ -139,6 +139,7 @@ const changeTheNote: ApiRoute = {
   needs: "write",
   async handle(request) {
     const { base } = request;
+    readQuery(request.query, {});
     const change = await readBody(request, "notes/change", noteChange);
     const { version } = await changeNote(base, change);
     await mirrorNote(base, base.server.mirror, change.name);

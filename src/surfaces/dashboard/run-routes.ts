@@ -10,6 +10,7 @@ import type { RunView } from "../../domain/workflows/workflows.ts";
 import { requireRunId } from "../../domain/workflows/workflows.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
+import type { Scope } from "../../store/transact.ts";
 import { fromCursor, toCursor } from "../../tools/cursor.ts";
 import { key, token } from "../../tools/fields.ts";
 import type { LeaseRow, LeasesView, RunDetail, RunRow, RunsPage, SteppedIn } from "./api.ts";
@@ -121,38 +122,25 @@ function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, w
   };
 }
 
-const releaseLease: ApiRoute = {
+/** What a person does to another's hold. */
+const stepIn = <Schema extends z.ZodObject>(action: string, body: Schema, perform: (scope: Scope, given: z.output<Schema>) => Promise<SteppedIn>): ApiRoute => ({
   method: "POST",
-  path: "/api/ns/:namespace/leases/release",
+  path: `/api/ns/:namespace/${action}`,
   needs: "write",
   async handle(request) {
-    const answer: SteppedIn = await revokeLease(request.base, await readBody(request, "leases/release", z.strictObject({ resource: key, token })));
-    return { json: answer };
-  },
-};
-
-const returnTheRun: ApiRoute = {
-  method: "POST",
-  path: "/api/ns/:namespace/runs/return",
-  needs: "write",
-  async handle(request) {
-    const answer: SteppedIn = await returnRun(request.base, await readBody(request, "runs/return", z.strictObject({ runId: key, token })));
-    return { json: answer };
-  },
-};
-
-const reasonCharactersMax = 2_000;
-
-const cancelTheRun: ApiRoute = {
-  method: "POST",
-  path: "/api/ns/:namespace/runs/cancel",
-  needs: "write",
-  async handle(request) {
-    const body = await readBody(request, "runs/cancel", z.strictObject({ runId: key, token: token.optional(), reason: z.string().max(reasonCharactersMax).optional() }));
-    const { revision } = await cancelRun(request.base, body);
+    readQuery(request.query, {});
+    const { revision } = await perform(request.base, await readBody(request, action, body));
     const answer: SteppedIn = { revision };
     return { json: answer };
   },
-};
+});
 
-export const runRoutes: readonly ApiRoute[] = [runs, run, leases, releaseLease, returnTheRun, cancelTheRun];
+const reasonCharactersMax = 2_000;
+
+const actions: readonly ApiRoute[] = [
+  stepIn("leases/release", z.strictObject({ resource: key, token }), revokeLease),
+  stepIn("runs/return", z.strictObject({ runId: key, token }), returnRun),
+  stepIn("runs/cancel", z.strictObject({ runId: key, token: token.optional(), reason: z.string().max(reasonCharactersMax).optional() }), cancelRun),
+];
+
+export const runRoutes: readonly ApiRoute[] = [runs, run, leases, ...actions];

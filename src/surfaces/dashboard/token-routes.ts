@@ -55,6 +55,7 @@ const create: ApiRoute = {
   needs: "admin",
   async handle(request) {
     const { base, principal } = request;
+    readQuery(request.query, {});
     const { name, role, namespaces, expiresAtMs } = await readBody(request, "tokens", newToken);
     if (!isWithin(principal, namespaces))
       throw new HoldfastError("forbidden", "namespaces: you may give tokens only for namespaces that you may use yourself; nothing was changed.", {

@@ -36,8 +36,8 @@ export class Exchange {
     this.beganMs = beganMs;
   }
 
-  /** Gives back the memory that the body counted for; set by whoever reads it. */
-  releaseBody: () => void = () => {};
+  /** Gives up the body, or the memory that it counts for; set by whoever reads it. */
+  releaseBody: (() => void) | undefined;
 
   /** Its name in the log. */
   get id(): string {

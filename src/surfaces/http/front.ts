@@ -27,6 +27,8 @@ export interface FrontOptions {
   /** Requests per second of one principal. */
   readonly rateLimit: number;
   readonly log: Log;
+  /** The log would take an event for each request. */
+  readonly logsRequests: boolean;
   readonly metrics: HttpMetrics;
   readonly origins: OriginCheck;
   readonly authenticate: Authenticate;
@@ -135,7 +137,7 @@ export class Front {
     this.#sockets.begin(exchange);
     response.once("close", () => this.#finish(exchange));
     // A peer that vanishes while we write is told by "close".
-    response.on("error", () => {});
+    response.on("error", ignore);
     try {
       const route = this.#admit(exchange);
       if (route === undefined) return;
@@ -187,7 +189,7 @@ export class Front {
     if (exchange.stream !== undefined || exchange.usage === undefined) return;
     this.#gate.openStream(exchange.usage);
     exchange.stream = kind;
-    exchange.releaseBody();
+    exchange.releaseBody?.();
     this.#options.metrics.stream(kind, 1);
     if (this.#isStopping) exchange.abort();
   }
@@ -228,9 +230,9 @@ export class Front {
   #finish(exchange: Exchange): void {
     if (!this.#exchanges.delete(exchange)) return;
     const { request, response, stream, usage, principal, route } = exchange;
-    const { log, metrics } = this.#options;
+    const { log, logsRequests, metrics } = this.#options;
     exchange.abort();
-    exchange.releaseBody();
+    exchange.releaseBody?.();
     if (stream !== undefined && usage !== undefined) {
       this.#gate.closeStream(usage);
       metrics.stream(stream, -1);
@@ -241,10 +243,12 @@ export class Front {
     const status = response.writableFinished ? response.statusCode : 499;
     metrics.ended(exchange.beganMs, route, request.method as string, status, stream !== undefined);
     const ms = Math.round((performance.now() - exchange.startedMs) * 10) / 10;
-    log("info", "request", { request: exchange.id, trace: traceIdOf(request.headers), method: request.method, route, status, ms, principal: principal?.name });
+    if (logsRequests) log("info", "request", { request: exchange.id, trace: traceIdOf(request.headers), method: request.method, route, status, ms, principal: principal?.name });
     this.#onQuiet();
   }
 }
+
+const ignore = (): void => {};
 
 async function within(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

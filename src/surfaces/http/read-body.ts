@@ -31,20 +31,15 @@ export class Bodies {
   }
 
   #receive(exchange: Exchange): Promise<Buffer> {
-    const { request, response } = exchange;
+    const { request } = exchange;
     const { bodyBytesMax, bodiesBytesMax } = this.#limits;
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
-      exchange.releaseBody = () => {
+      const giveBack = (): void => {
         this.#heldBytes -= length;
         length = 0;
         chunks.length = 0;
-      };
-      const fail = (error: Error): void => {
-        request.off("data", onData);
-        exchange.releaseBody();
-        reject(error);
       };
       const onData = (chunk: Buffer): void => {
         length += chunk.length;
@@ -53,17 +48,18 @@ export class Bodies {
         else if (this.#heldBytes > bodiesBytesMax) fail(new Refusal("unavailable", "Too many bodies are being received; nothing was changed.", { headers: retryAfter(1_000) }));
         else chunks.push(chunk);
       };
-      request.on("data", onData);
-      request.once("end", () => {
+      const fail = (error: Error): void => {
         request.off("data", onData);
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
-      });
-      // Gone in the middle: there is nobody to answer, but the promise must end.
-      const gone = (): void => {
-        if (!request.complete) fail(new Refusal("cancelled", "The caller went away."));
+        giveBack();
+        reject(error);
       };
-      request.once("error", gone);
-      response.once("close", gone);
+      request.on("data", onData);
+      request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
+      exchange.releaseBody = () => {
+        // Gone in the middle: there is nobody to answer, but the promise must end.
+        if (request.complete) giveBack();
+        else fail(new Refusal("cancelled", "The caller went away."));
+      };
     });
   }
 }

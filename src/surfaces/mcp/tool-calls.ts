@@ -110,26 +110,14 @@ export class ToolCalls {
     if (requestKey !== undefined && typeof requestKey !== "string")
       return failed(new HoldfastError("invalid_input", `_meta["${requestKeyMember}"]: must be a string`, { details: { field: requestKeyMember } }));
     this.#inFlight += 1;
-    let wait: AbortController | undefined;
-    // The signal stays lazy: most calls never wait and need none.
-    const beginWait = (): AbortSignal => {
-      wait ??= this.#beginWait(call);
-      return wait.signal;
-    };
-    const watched: ToolCall = {
-      requestKey,
-      span,
-      get signal() {
-        return beginWait();
-      },
-    };
+    const watched = new WatchedCall(requestKey, span, () => this.#beginWait(call));
     try {
       const tool = this.#byName.get(name) as Tool;
       const base = connection === undefined ? this.#base : { ...this.#base, connection };
       return { outcome: await runTool(tool, args, base, watched, this.#log), tool };
     } finally {
       this.#inFlight -= 1;
-      if (wait !== undefined) this.#waits.delete(wait);
+      if (watched.wait !== undefined) this.#waits.delete(watched.wait);
       this.#onEase?.();
     }
   }
@@ -142,6 +130,25 @@ export class ToolCalls {
     else cancelled?.addEventListener("abort", () => wait.abort(), { once: true });
     this.#onEase?.();
     return wait;
+  }
+}
+
+/** One call whose waiting can be ended. The signal stays lazy: most calls never wait and need none. */
+class WatchedCall implements ToolCall {
+  readonly requestKey: string | undefined;
+  readonly span: Span | undefined;
+  readonly #beginWait: () => AbortController;
+  wait: AbortController | undefined;
+
+  constructor(requestKey: string | undefined, span: Span | undefined, beginWait: () => AbortController) {
+    this.requestKey = requestKey;
+    this.span = span;
+    this.#beginWait = beginWait;
+  }
+
+  get signal(): AbortSignal {
+    this.wait ??= this.#beginWait();
+    return this.wait.signal;
   }
 }
 

@@ -1,0 +1,305 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable, Writable } from "node:stream";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Message, RequestId } from "../mcp/json-rpc.ts";
+import { errorLine, isNotification, isRequest, isRequestId, rpcErrors } from "../mcp/json-rpc.ts";
+import { LineReader } from "../mcp/line-reader.ts";
+import { LineWriter } from "../mcp/line-writer.ts";
+import { messageLimits, readBatch, readMessage } from "../mcp/read-message.ts";
+import { Budget } from "./budget.ts";
+import type { Credential } from "./credential.ts";
+import { refusalLine, unansweredLine } from "./failure-line.ts";
+import { followSession } from "./follow-session.ts";
+import { isEvents, Link } from "./link.ts";
+import { listen, listenedTo, updatedLine } from "./listen.ts";
+import type { Outgoing } from "./outgoing.ts";
+import { outgoing, outgoingBatch } from "./outgoing.ts";
+import { Patience } from "./patience.ts";
+import { discard, readBody, readEvents } from "./read-answer.ts";
+import { ConnectionFailure, Remote } from "./remote.ts";
+
+export interface BridgeOptions {
+  readonly url: URL;
+  readonly credential: Credential;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** For so long a request waits for a server that cannot be reached, before it is answered with an error. */
+  readonly patienceMs?: number;
+  /** For so long requests may go on when the client has closed its end. */
+  readonly endMsMax?: number;
+}
+
+/** Beyond so many no more are read: what waits, waits on the client's side. */
+const inFlightMax = 256;
+/** Of answers on their way to a client that reads slowly. */
+const answersBytesMax = 134_217_728;
+const partBytes = 65_536;
+const farewellMsMax = 1_000;
+
+/** Serves MCP over standard input and output by passing every message on to a server over HTTP. Resolves when the client has closed its end and was answered, or is gone. */
+export const bridge = (options: BridgeOptions): Promise<void> => new Bridge(options).run();
+
+class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #remote: Remote;
+  readonly #link: Link;
+  readonly #reader: LineReader;
+  readonly #writer: LineWriter;
+  readonly #budget = new Budget(answersBytesMax);
+  /** Everything that is under way ends with this. */
+  readonly #over = new AbortController();
+  readonly #exchanges = new Set<Promise<void>>();
+  readonly #byId = new Map<RequestId, Outgoing>();
+  readonly #place: string;
+  #greeted: Promise<void> = Promise.resolve();
+  #followed: string | undefined;
+
+  constructor(options: BridgeOptions) {
+    const { url, credential, clock, log, stdin, stdout } = options;
+    this.#options = options;
+    this.#place = url.href;
+    this.#remote = new Remote(url, credential);
+    this.#link = new Link({ remote: this.#remote, credential, clock, log, onMissed: (uris) => this.#tellUpdated(uris) });
+    this.#writer = new LineWriter(stdout, { onGone: () => void stdin.destroy(), onRoom: () => this.#resume() });
+    this.#reader = new LineReader(
+      {
+        onLine: (line) => this.#take(line),
+        mayTake: () => this.#exchanges.size < inFlightMax && !this.#writer.congested,
+        onOverlong: () => this.#writer.write(errorLine(null, rpcErrors.invalidRequest, `A message may have ${messageLimits.bytesMax} bytes.`)),
+      },
+      messageLimits.refusableBytesMax,
+    );
+  }
+
+  async run(): Promise<void> {
+    const { stdin, clock, endMsMax = 10_000 } = this.#options;
+    await new Promise<void>((resolve) => {
+      stdin.on("data", (chunk: Buffer) => {
+        if (!this.#reader.push(chunk)) stdin.pause();
+      });
+      stdin
+        .once("end", resolve)
+        .once("close", resolve)
+        .once("error", () => resolve());
+    });
+    this.#reader.end();
+    const late = new AbortController();
+    if (!this.#writer.gone) await Promise.race([this.#settled(), clock.sleep(endMsMax, late.signal)]);
+    late.abort();
+    this.#over.abort();
+    for (const { abort } of this.#byId.values()) abort.abort();
+    await this.#sayFarewell();
+    await this.#writer.finish();
+    await this.#remote.close();
+  }
+
+  async #settled(): Promise<void> {
+    while (this.#exchanges.size > 0) await Promise.allSettled(this.#exchanges);
+  }
+
+  #resume(): void {
+    const { stdin } = this.#options;
+    if (stdin.isPaused() && this.#reader.resume()) stdin.resume();
+  }
+
+  #take(line: Buffer): void {
+    const batch = readBatch(line);
+    if (batch !== undefined) {
+      if (!batch.ok) return this.#writer.write(errorLine(null, batch.code, batch.problem));
+      const messages = batch.lines.map(readMessage).flatMap((read) => (read.ok ? [read.message] : []));
+      return this.#begin(outgoingBatch(line, messages), undefined);
+    }
+    const read = readMessage(line);
+    if (!read.ok) return this.#writer.write(errorLine(read.id, read.code, read.problem));
+    const { message } = read;
+    if (isNotification(message) && message.method === "notifications/cancelled" && this.#cancelled(message.params?.requestId)) return;
+    this.#begin(outgoing(line, message), message);
+  }
+
+  /** In the era without sessions, whoever wants no answer closes the connection. In the earlier one the server is told, like everything else. */
+  #cancelled(id: unknown): boolean {
+    const cancelled = isRequestId(id) ? this.#byId.get(id) : undefined;
+    if (cancelled?.envelope === undefined) return false;
+    cancelled.abort.abort();
+    return true;
+  }
+
+  #begin(message: Outgoing, original: Message | undefined): void {
+    for (const id of message.ids) this.#byId.set(id, message);
+    const exchange = this.#exchange(message, original)
+      .catch((failure: unknown) => this.#fail(message, failure))
+      .finally(() => {
+        for (const id of message.ids) if (this.#byId.get(id) === message) this.#byId.delete(id);
+        this.#exchanges.delete(exchange);
+        this.#resume();
+      });
+    // A subscription lasts: nobody waits for its end, and it takes no other request's place.
+    if (message.method !== "subscriptions/listen") this.#exchanges.add(exchange);
+  }
+
+  async #exchange(message: Outgoing, original: Message | undefined): Promise<void> {
+    if (original !== undefined && isRequest(original)) {
+      if (original.method === "initialize") {
+        this.#greeted = this.#greet(message).catch((failure: unknown) => this.#fail(message, failure));
+        return this.#greeted;
+      }
+      if (original.method === "subscriptions/listen" && message.envelope !== undefined) return this.#listen(message, original.id, original.params);
+    }
+    // What follows a greeting belongs to the session it opens.
+    if (message.envelope === undefined) await this.#greeted;
+    const { params } = (original ?? {}) as { readonly params?: Readonly<Record<string, unknown>> };
+    const answer = await this.#untilAnswered(message);
+    if (answer && typeof params?.uri === "string") {
+      if (message.method === "resources/subscribe") this.#link.session.subscribe(params.uri);
+      if (message.method === "resources/unsubscribe") this.#link.session.unsubscribe(params.uri);
+    }
+    if (message.method === "notifications/initialized") this.#follow();
+  }
+
+  async #greet(message: Outgoing): Promise<void> {
+    this.#link.session.forget();
+    await this.#untilAnswered(message, (response, line) => {
+      const { result } = JSON.parse(line) as { readonly result?: Readonly<Record<string, unknown>> };
+      if (result !== undefined) this.#link.session.begin(message.body, response, result);
+    });
+  }
+
+  /** Sends the message until its answer has come whole, as far as it may be sent again. True: it was answered with a result, or needs no answer. */
+  async #untilAnswered(message: Outgoing, onLine?: (response: IncomingMessage, line: string) => void): Promise<boolean> {
+    const patience = this.#patience(message.abort.signal);
+    for (;;) {
+      const response = await this.#link.post(message, patience);
+      try {
+        return await this.#deliver(message, response, onLine);
+      } catch (failure) {
+        if (!(failure instanceof ConnectionFailure) || !message.isRepeatable || !(await patience.wait())) throw failure;
+      }
+    }
+  }
+
+  /** Passes an answer on. Rejects when it does not come whole. */
+  async #deliver(message: Outgoing, response: IncomingMessage, onLine?: (response: IncomingMessage, line: string) => void): Promise<boolean> {
+    const { statusCode = 0, headers } = response;
+    if (statusCode < 200 || statusCode > 299) return this.#refuse(message, response);
+    if (isEvents(response)) return this.#deliverEvents(message, response, onLine);
+    if (message.ids.length === 0 || statusCode === 202 || statusCode === 204) {
+      // Nothing to say, also to a request that was cancelled.
+      discard(response);
+      return true;
+    }
+    const release = await this.#budget.take(Number(headers["content-length"] ?? partBytes) || partBytes);
+    try {
+      const body = await readBody(response);
+      if (!body.includes('"jsonrpc"')) return this.#refuse(message, response, body.toString("utf8"));
+      const line = oneLine(body.toString("utf8"));
+      await this.#pass(line, () => onLine?.(response, line));
+      return !line.includes('"error"') || "result" in (JSON.parse(line) as object);
+    } finally {
+      release();
+    }
+  }
+
+  async #deliverEvents(message: Outgoing, response: IncomingMessage, onLine?: (response: IncomingMessage, line: string) => void): Promise<boolean> {
+    const missing = new Set(message.ids);
+    let isResult = true;
+    for await (const { data } of readEvents(response)) {
+      if (data === "") continue;
+      const line = oneLine(data);
+      const { id, method, error } = JSON.parse(line) as { readonly id?: RequestId; readonly method?: unknown; readonly error?: unknown };
+      const isAnswer = method === undefined && id !== undefined && missing.delete(id);
+      if (isAnswer && error !== undefined) isResult = false;
+      await this.#pass(line, () => {
+        if (isAnswer) onLine?.(response, line);
+      });
+    }
+    if (missing.size > 0) throw new ConnectionFailure("cut", { code: "the stream ended" });
+    return isResult;
+  }
+
+  async #refuse(message: Outgoing, response: IncomingMessage, body?: string): Promise<boolean> {
+    const { statusCode } = response;
+    const text = body ?? (await readBody(response)).toString("utf8");
+    if (message.ids.length === 0) this.#options.log("warn", "message_refused", { status: statusCode, method: message.method });
+    for (const id of message.ids) await this.#pass(refusalLine(id, response, text, this.#place));
+    return false;
+  }
+
+  #fail(message: Outgoing, failure: unknown): void {
+    // Cancelled, or over: nobody waits for an answer.
+    if (message.abort.signal.aborted) return;
+    this.#options.log("warn", "request_failed", { method: message.method, reason: failure instanceof ConnectionFailure ? failure.reason : String(failure) });
+    for (const id of message.ids) this.#writer.write(unansweredLine(id, failure, this.#place, !message.isRepeatable));
+  }
+
+  #listen(message: Outgoing, id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
+    const { signal } = message.abort;
+    const lasting = this.#patience(signal, Number.POSITIVE_INFINITY);
+    return listen({
+      listened: listenedTo(id, params),
+      signal,
+      open: async (isFirst) => {
+        const response = await this.#link.post(message, isFirst ? this.#patience(signal) : lasting);
+        if (response.statusCode === 200) lasting.reset();
+        return response;
+      },
+      wait: () => lasting.wait(),
+      pass: (line) => this.#pass(line),
+      deliver: async (response) => void (await this.#deliver(message, response)),
+    });
+  }
+
+  /** One stream for each session; a server that gives no session has none. */
+  #follow(): void {
+    const { id } = this.#link.session;
+    if (id === undefined || this.#followed !== undefined) return;
+    this.#followed = id;
+    const { signal } = this.#over;
+    followSession({
+      remote: this.#remote,
+      link: this.#link,
+      renewsCredential: () => this.#options.credential.renew(),
+      patience: this.#patience(signal, Number.POSITIVE_INFINITY),
+      signal,
+      pass: (line) => this.#pass(oneLine(line)),
+      onMissed: (uris) => this.#tellUpdated(uris),
+      onRefused: (status) => this.#options.log("warn", "stream_refused", { status }),
+    })
+      .catch((error: unknown) => this.#options.log("warn", "stream_failed", { reason: String(error) }))
+      .finally(() => {
+        this.#followed = undefined;
+      });
+  }
+
+  #tellUpdated(uris: readonly string[]): void {
+    for (const uri of uris) this.#writer.write(updatedLine(uri));
+  }
+
+  /** Writes when there is room, so that whoever reads from the server waits for whoever reads from us. */
+  #pass(line: string, onWritten?: () => void): Promise<void> {
+    return new Promise((resolve) =>
+      this.#writer.whenRoom(() => {
+        onWritten?.();
+        this.#writer.write(line);
+        resolve();
+      }),
+    );
+  }
+
+  #patience(signal: AbortSignal, forMs = this.#options.patienceMs ?? 15_000): Patience {
+    return new Patience({ clock: this.#options.clock, forMs, signal });
+  }
+
+  /** The session is of no use to anybody any more. */
+  async #sayFarewell(): Promise<void> {
+    const { headers, id } = this.#link.session;
+    if (id === undefined) return;
+    const response = await this.#remote.open({ method: "DELETE", headers, signal: AbortSignal.timeout(farewellMsMax) }).catch(() => undefined);
+    if (response !== undefined) discard(response);
+  }
+}
+
+/** As the transport wants it: a message holds no line break. */
+const oneLine = (text: string): string => (/[\r\n]/.test(text) ? JSON.stringify(JSON.parse(text)) : text);
