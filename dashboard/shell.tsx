@@ -218,7 +218,16 @@ function SearchBox({ here }: { readonly here: Route }) {
 function ConnectionState() {
   const now = useCell(connection);
   const left = useTicking(() => (now.state === "waiting" ? `${Math.max(1, Math.ceil((now.untilMs - Date.now()) / 1_000))} s` : ""));
-  const words = now.state === "live" ? "Live" : now.state === "connecting" ? "Connecting" : now.state === "waiting" ? `Offline, again in ${left}` : now.state === "paused" ? "Paused" : "Stopped";
+  const words =
+    now.state === "live"
+      ? "Live"
+      : now.state === "connecting"
+        ? "Connecting"
+        : now.state === "waiting"
+          ? `Offline, again in ${left}`
+          : now.state === "paused"
+            ? "Paused"
+            : "Stopped";
   return (
     <div class={`connection ${now.state}`}>
       <span role="status" title={now.state === "waiting" || now.state === "stopped" ? now.why : "Changes appear as they happen"}>

@@ -1,5 +1,5 @@
 // Pictures of every view in both themes and at phone width, over a real server with a demo store, into build/screenshots/.
-// `node scripts/screenshots.mjs [PART OF A NAME …]` takes only those whose name has one of the parts. The page is built first; the server is built from src.
+// `node scripts/screenshots.mjs [PART OF A NAME …]` takes only those whose name has one of the parts; `--docs` those of the documentation, into docs/images/. All is built from the sources.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import { buildDashboard } from "./build-dashboard.mjs";
@@ -15,8 +16,8 @@ import { requireChromium } from "./test-services/chromium.mjs";
 import { cachedFolder, unpackPackages } from "./test-services/debian-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const target = join(root, "build", "screenshots");
-const wanted = process.argv.slice(2);
+const { values: flags, positionals: wanted } = parseArgs({ options: { docs: { type: "boolean", default: false } }, allowPositionals: true });
+const target = flags.docs ? join(root, "docs", "images") : join(root, "build", "screenshots");
 
 const views = {
   overview: "/ns/default",
@@ -57,7 +58,6 @@ try {
 
 async function run() {
   await mkdir(target, { recursive: true });
-  await buildDashboard(join(workplace, "dashboard"));
   const common = {
     bundle: true,
     platform: "node",
@@ -101,6 +101,7 @@ async function takeAll(main, store) {
       ...Object.entries(views).map(([name, address]) => [name, address, undefined]),
       ...Object.entries(stories).map(([name, [address, act]]) => [name, address, act]),
     ].filter(([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
+    if (flags.docs) return await takeForDocs(browser, url);
     for (const [size, viewport] of Object.entries({ wide: { width: 1280, height: 860 }, phone: { width: 360, height: 740 } }))
       for (const colorScheme of size === "phone" ? ["light"] : ["light", "dark"]) {
         const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: size === "phone" ? 2 : 1, baseURL: url });
@@ -114,6 +115,21 @@ async function takeAll(main, store) {
     await browser?.close();
     server.kill();
     await once(server, "exit");
+  }
+}
+
+/** What fits a window, small enough for a repository. */
+async function takeForDocs(browser, url) {
+  const viewport = { width: 1120, height: 720 };
+  for (const [name, address, colorScheme] of [
+    ["dashboard-overview", views.overview, "light"],
+    ["dashboard-run", views.run, "dark"],
+  ]) {
+    const page = await (await browser.newContext({ viewport, colorScheme, baseURL: url })).newPage();
+    await page.goto(address);
+    await page.locator(".chart svg").first().waitFor();
+    await page.waitForTimeout(350);
+    await page.screenshot({ path: join(target, `${name}.png`) });
   }
 }
 

@@ -74,7 +74,9 @@ export async function openServing(
     const { engine } = server;
     const system = openReservedStore(engine, systemNamespace, clock);
     if (!isLoopback && !(await hasUsableCredential(system, jwtSettings?.issuer))) throw needsCredential(config);
-    const trustsOperator = isLoopback && config.auth !== "token";
+    // Where others come in by a proxy, every one of them would come from this machine, and not every proxy says so.
+    const isPublished = config.publicUrl !== undefined && !isLoopbackAddress(new URL(config.publicUrl).hostname);
+    const trustsOperator = isLoopback && !isPublished && config.auth !== "token";
     const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
     const challenges = openChallenges(metadata);
     const tenants = new Tenants({ engine, clock, server, tools, storeOptions: opened.storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });

@@ -71,24 +71,36 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
 
     const fetchPage = (cursor: string | number | undefined, limit: number, signal: AbortSignal): Promise<Page> =>
       callApi<Page>(`${now.current.path}${queryText({ ...now.current.fields, [now.current.cursorField]: cursor, limit })}`, { signal });
-    const put = (index: number, entry: Loaded<Page>, keep: number): void => {
-      state.loaded = [...state.loaded.slice(0, index), entry, ...state.loaded.slice(index + 1, keep)];
+    const put = (index: number, fresh: readonly Loaded<Page>[]): void => {
+      state.loaded = [...state.loaded.slice(0, index), ...fresh, ...state.loaded.slice(index + 1)];
       keepAnswer(`pages ${identity}`, state.loaded);
       state.error = undefined;
       draw((count) => count + 1);
     };
+    /** So many rows from there on, in as many pages as that takes. */
+    const fetchRows = async (from: string | number | undefined, count: number, signal: AbortSignal): Promise<readonly Loaded<Page>[]> => {
+      const fresh: Loaded<Page>[] = [];
+      let cursor = from;
+      for (let left = count; left > 0; ) {
+        const page = await fetchPage(cursor, Math.min(left, now.current.pageSizeMax), signal);
+        fresh.push({ cursor, page });
+        cursor = now.current.next(page);
+        left -= now.current.rows(page).length;
+        if (cursor === undefined || now.current.rows(page).length === 0) break;
+      }
+      return fresh;
+    };
 
     const reader = openRereading(async (signal) => {
-      const asked = stale.size === 0 ? [[0, 0] as const] : [...stale].sort(([a], [b]) => a - b);
+      // From the end: a page that became two moves those behind it.
+      const asked = stale.size === 0 ? [[0, 0] as const] : [...stale].sort(([a], [b]) => b - a);
       stale.clear();
       try {
         for (const [index, added] of asked) {
           const before = state.loaded[index];
-          // A row was added: the page is asked for as many more, so that none falls between it and the next one.
-          const limit = Math.max(now.current.pageSize, before === undefined ? 0 : now.current.rows(before.page).length + added);
-          const start = limit > now.current.pageSizeMax ? 0 : index;
-          const page = await fetchPage(state.loaded[start]?.cursor, Math.min(limit, now.current.pageSizeMax), signal);
-          put(start, { cursor: state.loaded[start]?.cursor, page }, limit > now.current.pageSizeMax ? 1 : state.loaded.length);
+          // Rows were added: the page is asked for as many more, so that none falls between it and the next one.
+          const count = Math.max(now.current.pageSize, before === undefined ? 0 : now.current.rows(before.page).length + added);
+          put(index, await fetchRows(before?.cursor, count, signal));
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -111,7 +123,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
       try {
         const page = await fetchPage(cursor, now.current.pageSize, stopping.signal);
         state.loadingMore = false;
-        put(state.loaded.length, { cursor, page }, state.loaded.length + 1);
+        put(state.loaded.length, [{ cursor, page }]);
       } catch (error) {
         state.loadingMore = false;
         if (stopping.signal.aborted) return;

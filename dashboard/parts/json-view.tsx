@@ -10,7 +10,7 @@ const colouredCharactersMax = 60_000;
 const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 
 /** Small enough for one line. */
-const oneLineCharacters = 64;
+const oneLineCharacters = 46;
 const oneLine = (value: unknown): string | undefined => {
   const text = prettyJson(value);
   const line = text.replaceAll(/\n\s*/g, " ");

@@ -37,7 +37,7 @@ export function Countdown({ until, over = "lapsed" }: { readonly until: number; 
 
 /** How long it has been so. */
 export function Since({ at }: { readonly at: number }) {
-  const text = useTicking(() => formatDuration(Math.max(0, Math.floor((serverNowMs() - at) / 1_000) * 1_000)));
+  const text = useTicking(() => formatDuration(Math.max(1_000, Math.floor((serverNowMs() - at) / 1_000) * 1_000)));
   return (
     <time class="time" dateTime={iso(at)} title={`since ${formatExact(at)}`}>
       {text}

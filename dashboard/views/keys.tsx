@@ -57,7 +57,7 @@ export function KeysView() {
     fields: { prefix },
     cursorField: "cursor",
     pageSize: 100,
-    pageSizeMax: 500,
+    pageSizeMax: 200,
     rows: ({ keys }) => keys,
     next: ({ next }) => next,
     keyOf: ({ key }) => key,

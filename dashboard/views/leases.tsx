@@ -27,7 +27,7 @@ export function LeasesView() {
     fields: {},
     cursorField: "cursor",
     pageSize: 200,
-    pageSizeMax: 1_000,
+    pageSizeMax: 500,
     rows: ({ leases }) => leases,
     next: ({ next }) => next,
     keyOf: ({ resource }) => resource,

@@ -1,18 +1,18 @@
 import { useState } from "preact/hooks";
 import type { RunDetail, SteppedIn } from "../../src/surfaces/dashboard/api.ts";
 import { RunChart } from "../charts/run-chart.tsx";
-import { ApiFailure, callApi, queryText } from "../data/api-client.ts";
+import { ApiFailure, asFailure, callApi, queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { RunStatus } from "../parts/badge.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
-import { formatClockSeconds, formatDayHeading, formatDuration } from "../parts/format.ts";
+import { formatClockSeconds, formatDayHeading, formatDuration, formatNumber } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { announce } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer, Empty } from "../parts/state-panels.tsx";
+import { Answer, Empty, Failed } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, At, Countdown } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -64,7 +64,7 @@ export function RunDetailView({ runId }: { readonly runId: string }) {
 }
 
 function Detail({ detail }: { readonly detail: RunDetail }) {
-  const { run, timeline, steps } = detail;
+  const { run, timeline } = detail;
   const finished = ["done", "failed", "cancelled"].includes(run.status);
   const claimed = run.status === "claimed" || run.status === "running";
   return (
@@ -99,24 +99,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
         {!timeline.some(({ what }) => what === "claimed" || what === "step") && <Empty title="Nobody has taken it yet">An agent takes it with workflow_claim.</Empty>}
       </Panel>
       <div class="grid">
-        <Panel title="Steps" class="half" aside={steps.length > 0 && `${steps.length}${detail.moreSteps ? " newest" : ""}`}>
-          {steps.length === 0 ? (
-            <Empty title="No step was reported yet">Each step's output appears here as soon as it is stored.</Empty>
-          ) : (
-            <ol class="steps">
-              {steps.map(({ step, atMs, output, writer, agent }) => (
-                <li key={step}>
-                  <div class="step-head">
-                    <span class="step-number">{step}</span>
-                    <Who agent={agent} writer={writer} />
-                    <Ago at={atMs} />
-                  </div>
-                  <JsonView value={output} label={`Output of step ${step}`} compact />
-                </li>
-              ))}
-            </ol>
-          )}
-        </Panel>
+        <Steps detail={detail} />
         <Panel title="What happened" class="half follows">
           <Timeline timeline={timeline} complete={detail.timelineComplete !== false} />
         </Panel>
@@ -127,6 +110,51 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
         </Panel>
       )}
     </>
+  );
+}
+
+type Step = RunDetail["steps"][number];
+
+/** Newest first, as the timeline beside it. */
+function Steps({ detail: { run, steps, moreSteps } }: { readonly detail: RunDetail }) {
+  const { api } = useView();
+  const [older, setOlder] = useState<{ readonly steps: readonly Step[]; readonly more: boolean }>();
+  const [error, setError] = useState<ApiFailure>();
+  const all = [...steps, ...(older?.steps ?? [])].toSorted((a, b) => b.step - a.step).filter((step, index, sorted) => step.step !== sorted[index - 1]?.step);
+  const readOlder = async () => {
+    try {
+      const page = await callApi<RunDetail>(`${api}/run${queryText({ id: run.runId, stepsBefore: all.at(-1)?.step })}`);
+      setOlder({ steps: [...(older?.steps ?? []), ...page.steps], more: page.moreSteps });
+      setError(undefined);
+    } catch (failure) {
+      setError(asFailure(failure));
+    }
+  };
+  return (
+    <Panel title="Steps" class="half" aside={all.length > 0 && formatNumber(all.length)}>
+      {all.length === 0 ? (
+        <Empty title="No step was reported yet">Each step's output appears here as soon as it is stored.</Empty>
+      ) : (
+        <ol class="steps">
+          {all.map(({ step, atMs, output, writer, agent }) => (
+            <li key={step}>
+              <div class="step-head">
+                <span class="step-number">{step}</span>
+                <Who agent={agent} writer={writer} />
+                <Ago at={atMs} />
+              </div>
+              <JsonView value={output} label={`Output of step ${step}`} compact />
+            </li>
+          ))}
+        </ol>
+      )}
+      {error !== undefined && <Failed error={error} />}
+      {(older?.more ?? moreSteps) && (
+        <button type="button" class="button load-more" onClick={readOlder}>
+          Earlier steps
+        </button>
+      )}
+    </Panel>
   );
 }
 

@@ -9,11 +9,9 @@ const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** What passes the waist, over all namespaces together. */
 export function openStoreMetrics(meter: Meter): StoreObserver {
-  const commits = meter.counter(
-    "holdfast_commits_total",
-    "Commits answered: committed, conflict (a check failed), replayed (a known request key) or the code of an error.",
-    ["outcome"],
-  );
+  const commits = meter.counter("holdfast_commits_total", "Commits answered: committed, conflict (a check failed), replayed (a known request key) or the code of an error.", [
+    "outcome",
+  ]);
   const committed = commits.of("committed");
   const conflicts = commits.of("conflict");
   const seconds = meter.histogram("holdfast_commit_seconds", "From handing a commit in to its durable answer, the wait for its batch included.", secondsBounds).of();

@@ -63,7 +63,7 @@ export async function withstand(what: string, attack: Attack, firstShare = 0.1):
       .map(([name, count]) => `${name} ${count.toLocaleString("en")}`)
       .join(", ")}; ${seconds.toFixed(1)} s\n` +
       `  well-behaved client: ${meanwhile.calls} calls, ${meanwhile.failed} failed, p50 ${meanwhile.p50Ms} ms, p99 ${meanwhile.p99Ms} ms, max ${meanwhile.maxMs} ms (alone: p50 ${alone.p50Ms}, p99 ${alone.p99Ms})\n` +
-      `  server: resident ${before.residentMb} MB before, ${peakMb} MB at most, ${after.residentMb} MB after; heap ${before.heapMb} and ${after.heapMb} MB; descriptors ${before.descriptors} before, ${after.descriptors} after`,
+      `  server: resident ${before.residentMb} MB before, ${peakMb} MB at most, ${after.residentMb} MB after; heap ${before.heapMb} and ${after.heapMb} MB; descriptors ${before.descriptors} before, ${after.descriptors} after; CPU ${((after.cpuMs - before.cpuMs) / 1_000).toFixed(1)} s`,
   );
   expect(after.problems).toEqual([]);
   expect(meanwhile).toMatchObject({ failed: 0 });

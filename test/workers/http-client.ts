@@ -1,5 +1,5 @@
-import { Agent, request } from "node:http";
-import { mcpHeaders, toolCall } from "../support/http-messages.ts";
+import { Agent } from "node:http";
+import { postCall } from "../support/http-messages.ts";
 import { openWorkerPort } from "../support/worker-port.ts";
 
 /** A well-behaved client: one call after the other, a write and a read in turn, and how long each took. */
@@ -23,25 +23,9 @@ let took: number[] = [];
 let failed = 0;
 let stopped = false;
 
-function call(name: string, args: Readonly<Record<string, unknown>>, id: number): Promise<boolean> {
-  const body = JSON.stringify(toolCall(name, args, id));
-  return new Promise((resolve) => {
-    const sent = request({
-      host: "127.0.0.1",
-      port: serverPort,
-      path: "/mcp",
-      method: "POST",
-      agent,
-      headers: { ...mcpHeaders("tools/call", name), authorization: `Bearer ${token}`, "content-length": Buffer.byteLength(body) },
-    });
-    sent.once("response", (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-      response.once("end", () => resolve(response.statusCode === 200 && JSON.parse(text).id === id && JSON.parse(text).result?.isError === undefined));
-    });
-    sent.once("error", () => resolve(false));
-    sent.end(body);
-  });
+async function call(name: string, args: Readonly<Record<string, unknown>>, id: number): Promise<boolean> {
+  const answer = await postCall({ port: serverPort, agent, token }, name, args, id);
+  return answer?.id === id && answer.result !== undefined && answer.result.isError === undefined;
 }
 
 async function work(): Promise<void> {

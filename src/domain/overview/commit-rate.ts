@@ -32,7 +32,7 @@ const minutesShown = 60;
 /** Rows read at once from the end of the log: of a quiet hour they are all there is to know. */
 const newestRows = 300;
 /** Single looks into the log for one answer: the beginnings of a busy hour's minutes are estimated at first, and found with the next answers. */
-const looksMax = 200;
+const looksMax = 120;
 /** A minute's beginning may be off by this part of the hour's commits: a bar's height does not show less. */
 const precision = 1 / 4_000;
 

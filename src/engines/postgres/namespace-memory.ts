@@ -9,7 +9,8 @@ import type { Tables } from "./schema.ts";
 import { bigintArray, intArray } from "./sql-arrays.ts";
 import { guardFrom } from "./write-rows.ts";
 
-export type KnownSlot = StoredSlot & { readonly lapse: string | null };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+export type KnownSlot = Mutable<StoredSlot> & { lapse: string | null };
 
 /** What lies under keys: there, remembered, or (neither) known to be nothing. */
 export interface KnownKeys {
@@ -175,7 +176,17 @@ export class NamespaceMemory {
     for (const [key, { present, row, index }] of plan.changed()) {
       const { place, version, createdAtMs, expiresAtMs } = row;
       const anchor = jumps(row) ? place : row.anchor;
-      if (present) this.#set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: index !== undefined, lapse: lapseText(row.lapse) });
+      const slot = present ? this.#keys.slots.get(key) : undefined;
+      if (slot !== undefined) {
+        // In its place: thousands of new objects that live long would be the collector's work.
+        slot.place = place;
+        slot.version = version;
+        slot.anchor = anchor;
+        slot.createdAtMs = createdAtMs;
+        slot.expiresAtMs = expiresAtMs;
+        slot.findable = index !== undefined;
+        slot.lapse = lapseText(row.lapse);
+      } else if (present) this.#set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: index !== undefined, lapse: lapseText(row.lapse) });
       else this.#set(key, undefined, { place, version, anchor });
     }
     space.changes += 1;

@@ -3,6 +3,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { requireSeal, requireUnsealed } from "../../store/engine-rules.ts";
+import { singleKey } from "../../store/ranges.ts";
 import type {
   CommitResult,
   Committed,
@@ -31,9 +32,10 @@ import { StaleNamespaceError } from "./commit-batch.ts";
 import { dumpPage } from "./dump-records.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
 import { clearSlice, loadRecords } from "./load-records.ts";
-import { NamespaceMemory } from "./namespace-memory.ts";
+import { NamespacePlaces } from "./namespace-places.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { factsOf, insertNamespace, NamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
+import { factsOf, NamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
+import { PointReads } from "./point-reads.ts";
 import { countStatement, readPast, readStatement, toSnapshot } from "./read-entries.ts";
 import { isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
 import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
@@ -85,10 +87,6 @@ async function loadDriver(): Promise<typeof import("pg")> {
   }
 }
 
-const namespaceAttemptsMax = 20;
-/** Namespaces of which more is remembered than their number. */
-const placesMax = 128;
-
 class PostgresEngine implements Engine {
   readonly name = "postgres";
   readonly #roads: Roads;
@@ -96,19 +94,19 @@ class PostgresEngine implements Engine {
   readonly #tables: Tables;
   readonly #clock: NamespaceClock;
   readonly #commits: SharedCommits;
+  readonly #points: PointReads;
   readonly #bell: Bell;
-  readonly #ids = new Map<string, number>();
-  readonly #places = new Map<string, BatchPlace>();
-  readonly #timeSource: Clock | undefined;
+  readonly #places: NamespacePlaces;
   #wasAskedToListen = false;
 
   constructor(roads: Roads, settings: ServerSettings, tables: Tables, { timeSource, log = silentLog }: PostgresEngineOptions) {
     this.#roads = roads;
     this.#settings = settings;
     this.#tables = tables;
-    this.#timeSource = timeSource;
     this.#clock = new NamespaceClock(timeSource);
-    this.#commits = new SharedCommits(roads, settings.deadlineMs);
+    this.#places = new NamespacePlaces(roads, tables, this.#clock, timeSource);
+    this.#commits = new SharedCommits(roads, settings.deadlineMs, (namespace) => this.#bell.ring(namespace));
+    this.#points = new PointReads(roads, { tables, clock: this.#clock, readable: (answer, namespace) => this.#readable(answer, namespace) });
     const channel = `holdfast_${settings.schema}`;
     this.#bell = new Bell({
       channel,
@@ -126,18 +124,19 @@ class PostgresEngine implements Engine {
         const [facts] = await ask([readNamespace(this.#tables, this.#clock.parameters(namespace))]);
         return readPast(ask, this.#tables, this.#readable(facts as Answer, namespace), at, ranges, options);
       });
+    const key = ranges.length === 1 ? singleKey(ranges[0] as Range) : undefined;
+    if (key !== undefined && !key.includes("\0")) return this.#points.read(namespace, key, options.values !== false);
     const answer = await this.#roads.ask(readStatement(this.#tables, this.#clock.parameters(namespace), ranges, options));
     return toSnapshot(answer, this.#readable(answer, namespace), options);
   }
 
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#commits.submit(this.#places.get(namespace) ?? (await this.#place(namespace)), commits);
-      if ("results" in outcome) {
-        if (outcome.rings) this.#bell.ring(namespace);
-        return outcome.results;
+      try {
+        return await this.#commits.commit(this.#places.known(namespace) ?? (await this.#places.require(namespace)), commits);
+      } catch (error) {
+        this.#places.requireStale(error, namespace, attempt);
       }
-      this.#requireStale(outcome.error, namespace, attempt);
     }
   }
 
@@ -247,7 +246,7 @@ class PostgresEngine implements Engine {
   async clear(namespace: string): Promise<void> {
     while (await this.#writing(namespace, (tx, place) => clearSlice(tx, place)));
     this.#clock.forget(namespace);
-    this.#forget(namespace);
+    this.#places.forget(namespace);
     this.#bell.ring(namespace);
   }
 
@@ -274,7 +273,7 @@ class PostgresEngine implements Engine {
   /** Under the namespace's lock. */
   async #writing<T>(namespace: string, work: (tx: Transaction, place: BatchPlace) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      const place = this.#places.get(namespace) ?? (await this.#place(namespace));
+      const place = this.#places.known(namespace) ?? (await this.#places.require(namespace));
       const outcome = await this.#roads.writing(async (tx) => {
         try {
           return { result: await work(tx, place) };
@@ -284,44 +283,8 @@ class PostgresEngine implements Engine {
         }
       });
       if (!("error" in outcome)) return outcome.result;
-      this.#requireStale(outcome.error, namespace, attempt);
+      this.#places.requireStale(outcome.error, namespace, attempt);
     }
-  }
-
-  /** The namespace is another than was remembered: once more, with what it is now. */
-  #requireStale(error: unknown, namespace: string, attempt: number): void {
-    if (!(error instanceof StaleNamespaceError)) throw error;
-    this.#forget(namespace);
-    if (attempt === namespaceAttemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
-  }
-
-  #forget(namespace: string): void {
-    this.#ids.delete(namespace);
-    this.#places.delete(namespace);
-  }
-
-  /** Of a namespace that is new its row comes first. */
-  async #place(namespace: string): Promise<BatchPlace> {
-    const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
-    const known = this.#places.get(namespace);
-    if (known?.id === id) return known;
-    const place = { tables: this.#tables, clock: this.#clock, namespace, id, memory: new NamespaceMemory(this.#timeSource) };
-    this.#places.set(namespace, place);
-    const [oldest] = this.#places.keys();
-    if (this.#places.size > placesMax) this.#places.delete(oldest as string);
-    return place;
-  }
-
-  async #ensureId(namespace: string): Promise<number> {
-    for (let attempt = 1; attempt <= namespaceAttemptsMax; attempt += 1) {
-      const { id } = await this.#space(namespace);
-      if (id > 0) {
-        this.#ids.set(namespace, id);
-        return id;
-      }
-      await this.#roads.ask(insertNamespace(this.#tables, namespace));
-    }
-    throw new HoldfastError("unavailable", "Other processes made so many namespaces at once that this one found no number; nothing was changed.", { hint: "Try again." });
   }
 
   async #standings(namespaces: readonly string[]): Promise<ReadonlyMap<string, string>> {

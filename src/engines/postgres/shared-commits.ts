@@ -1,8 +1,9 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
-import type { PreparedCommit } from "../../store/store.ts";
-import type { BatchPlace, Locking, Outcome, Part } from "./commit-batch.ts";
+import type { CommitResult, PreparedCommit } from "../../store/store.ts";
+import type { BatchPlace, Locking, Part } from "./commit-batch.ts";
 import { commitBatch } from "./commit-batch.ts";
+import { Lanes } from "./lanes.ts";
 import { isAnswer, sqlState, translatePostgresError } from "./postgres-errors.ts";
 import type { Roads } from "./roads.ts";
 import { lockShare } from "./server.ts";
@@ -10,12 +11,10 @@ import { remaining } from "./session.ts";
 
 /** Namespaces in one transaction at most. */
 const partsMax = 64;
-/** Transactions of commits at once; what arrives meanwhile shares the next ones. One more than one: while the server works on one, the other is prepared. */
+/** Transactions at once. */
 const lanesMax = 2;
 /** Fewer commits than this are not shared out among them. */
 const shareMin = 16;
-/** A transaction that takes this long no longer keeps others from beginning: it waits for something that they need not wait for. */
-const laneMs = 50;
 /** How long a transaction of several waits for a namespace that another process has locked. */
 const patienceMs = 100;
 const lockNotAvailable = "55P03";
@@ -24,7 +23,8 @@ interface Waiting extends Part {
   readonly bytes: number;
   /** By `performance.now()`. */
   readonly deadlineMs: number;
-  readonly resolve: (outcome: Outcome) => void;
+  readonly resolve: (results: readonly CommitResult[]) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -35,40 +35,34 @@ interface Waiting extends Part {
 export class SharedCommits {
   readonly #roads: Roads;
   readonly #deadlineMs: number;
+  readonly #ring: (namespace: string) => void;
   #waiting: Waiting[] = [];
   /** With a batch in a transaction, or on its way into another. */
   readonly #busy = new Set<string>();
-  #lanes = 0;
-  #isDue = false;
+  readonly #lanes = new Lanes(lanesMax, (free) => this.#begin(free));
 
-  constructor(roads: Roads, deadlineMs: number) {
+  /** `ring`: after a batch that took revisions. */
+  constructor(roads: Roads, deadlineMs: number, ring: (namespace: string) => void) {
     this.#roads = roads;
     this.#deadlineMs = deadlineMs;
+    this.#ring = ring;
   }
 
-  submit(place: BatchPlace, commits: readonly PreparedCommit[]): Promise<Outcome> {
-    return new Promise((resolve) => {
-      const bytes = commits.reduce((sum, commit) => sum + commit.bytes, 0);
-      this.#waiting.push({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve });
-      // Namespaces that are written to in the same turn of the event loop come together.
-      this.#nextAfter(1);
+  commit(place: BatchPlace, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    return new Promise((resolve, reject) => {
+      let bytes = 0;
+      for (const commit of commits) bytes += commit.bytes;
+      this.#waiting.push({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve, reject });
+      this.#lanes.due();
     });
   }
 
-  #nextAfter(turns: number): void {
-    if (this.#isDue || this.#waiting.length === 0) return;
-    this.#isDue = true;
-    const turn = (left: number): void => void setImmediate(() => (left > 1 ? turn(left - 1) : this.#next()));
-    turn(turns);
-  }
-
-  #next(): void {
-    this.#isDue = false;
-    for (let free = lanesMax - this.#lanes; free > 0 && this.#waiting.length > 0; free -= 1) {
+  #begin(free: number): void {
+    for (let left = free; left > 0 && this.#waiting.length > 0; left -= 1) {
       const commits = this.#waiting.reduce((sum, part) => sum + part.commits.length, 0);
-      const group = this.#take(Math.max(shareMin, Math.ceil(commits / free)));
+      const group = this.#take(Math.max(shareMin, Math.ceil(commits / left)));
       if (group.length === 0) return;
-      void this.#run(group);
+      void this.#lanes.run(() => this.#commit(group));
     }
   }
 
@@ -80,7 +74,8 @@ export class SharedCommits {
     let bytes = 0;
     for (const part of this.#waiting) {
       const hasRoom =
-        group.length === 0 || (group.length < partsMax && commits < share && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
+        group.length === 0 ||
+        (group.length < partsMax && commits < share && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
       if (!hasRoom || this.#busy.has(part.place.namespace)) {
         left.push(part);
         continue;
@@ -92,21 +87,6 @@ export class SharedCommits {
     }
     this.#waiting = left;
     return group;
-  }
-
-  async #run(group: readonly Waiting[]): Promise<void> {
-    this.#lanes += 1;
-    let isCounted = true;
-    const leave = (): void => {
-      if (isCounted) this.#lanes -= 1;
-      isCounted = false;
-      // Callers that were just answered may ask again: let them join. Theirs takes one turn to get here, and another one to be gathered.
-      this.#nextAfter(2);
-    };
-    const timer = setTimeout(leave, laneMs);
-    await this.#commit(group);
-    clearTimeout(timer);
-    leave();
   }
 
   /** Until each of the parts is settled. */
@@ -158,13 +138,20 @@ export class SharedCommits {
   #settled(parts: readonly Waiting[]): Waiting[] {
     const left: Waiting[] = [];
     for (const part of parts) {
-      if (part.outcome === undefined) left.push(part);
+      const { outcome, place } = part;
+      if (outcome === undefined) {
+        left.push(part);
+        continue;
+      }
+      this.#busy.delete(place.namespace);
+      if ("error" in outcome) part.reject(outcome.error);
       else {
-        this.#busy.delete(part.place.namespace);
-        part.resolve(part.outcome);
+        if (outcome.rings) this.#ring(place.namespace);
+        part.resolve(outcome.results);
       }
     }
-    this.#nextAfter(2);
+    // Of a namespace that had one on its way another may be waiting.
+    if (this.#waiting.length > 0) this.#lanes.due(2);
     return left;
   }
 }

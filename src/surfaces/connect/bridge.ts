@@ -58,11 +58,11 @@ class Bridge {
   #followed: string | undefined;
 
   constructor(options: BridgeOptions) {
-    const { url, credential, clock, log, stdin, stdout } = options;
+    const { url, credential, log, stdin, stdout } = options;
     this.#options = options;
     this.#place = url.href;
     this.#remote = new Remote(url, credential);
-    this.#link = new Link({ remote: this.#remote, credential, clock, log, onMissed: (uris) => this.#tellUpdated(uris) });
+    this.#link = new Link({ remote: this.#remote, credential, log });
     this.#writer = new LineWriter(stdout, { onGone: () => void stdin.destroy(), onRoom: () => this.#resume() });
     this.#reader = new LineReader(
       {

@@ -39,7 +39,7 @@ export async function followSession({ remote, link, renewsCredential, patience, 
       continue;
     }
     patience.reset();
-    // Without a place to go on from, nobody knows what was said meanwhile.
+    // In a new session, or without a place to go on from, nobody knows what was said meanwhile.
     if (!isFirst && lastEventId === undefined) onMissed(link.session.subscribed);
     try {
       for await (const { id, data } of readEvents(response)) {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Credential } from "./credential.ts";
 import type { Outgoing } from "./outgoing.ts";
@@ -12,10 +11,7 @@ import { Session } from "./session.ts";
 export interface LinkOptions {
   readonly remote: Remote;
   readonly credential: Credential;
-  readonly clock: Clock;
   readonly log: Log;
-  /** Changes may have been missed: whatever was subscribed to is to be read again. */
-  readonly onMissed: (uris: readonly string[]) => void;
 }
 
 const accepted = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
@@ -84,7 +80,6 @@ export class Link {
       const again = { jsonrpc: "2.0", id: `holdfast-connect-${this.#asked}`, method: subscribeMethod, params: { uri } };
       discard(await this.post(own(Buffer.from(JSON.stringify(again)), subscribeMethod), patience));
     }
-    this.#options.onMissed(subscribed);
     return true;
   }
 }

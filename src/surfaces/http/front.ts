@@ -178,8 +178,10 @@ export class Front {
     const principal = await authenticate(request);
     if (principal instanceof Refusal) {
       metrics.authenticated(request.headers.authorization === undefined ? "none" : "token", "refused");
+      this.#leave(exchange);
       throw principal;
     }
+    this.#requireCaller(exchange);
     metrics.authenticated(principal.kind, "accepted");
     exchange.principal = principal;
     exchange.usage = this.#gate.enterPrincipal(principalKey(principal));
@@ -187,11 +189,23 @@ export class Front {
 
   #openStream(exchange: Exchange, kind: StreamKind): void {
     if (exchange.stream !== undefined || exchange.usage === undefined) return;
+    this.#requireCaller(exchange);
     this.#gate.openStream(exchange.usage);
     exchange.stream = kind;
     exchange.releaseBody?.();
     this.#options.metrics.stream(kind, 1);
     if (this.#isStopping) exchange.abort();
+  }
+
+  /** What is counted for a caller is given back when it goes; for one that is gone already nobody would ever give it back. */
+  #requireCaller(exchange: Exchange): void {
+    if (!this.#exchanges.has(exchange)) throw new Refusal("cancelled", "The caller went away.");
+  }
+
+  /** Whoever was refused may be slow to take the answer, or to send what nobody reads: others must not wait for that. */
+  #leave(exchange: Exchange): void {
+    if (exchange.isInside) this.#gate.leave();
+    exchange.isInside = false;
   }
 
   #fail(exchange: Exchange, error: unknown): void {
@@ -238,7 +252,7 @@ export class Front {
       metrics.stream(stream, -1);
     }
     if (usage !== undefined) this.#gate.leavePrincipal(usage);
-    if (exchange.isInside) this.#gate.leave();
+    this.#leave(exchange);
     this.#sockets.end(exchange);
     const status = response.writableFinished ? response.statusCode : 499;
     metrics.ended(exchange.beganMs, route, request.method as string, status, stream !== undefined);

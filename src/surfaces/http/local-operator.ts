@@ -19,8 +19,10 @@ const isForwarding = (name: string): boolean => forwardingHeaders.test(name);
  * Whether the request comes from somebody at this machine. A proxy on this machine would make everybody local, so nothing that one has passed on counts;
  * and a page of another site may make a browser ask, so what a browser says comes from elsewhere does not count either.
  */
-export function isLocalRequest({ headers, socket }: IncomingMessage): boolean {
+export function isLocalRequest({ headers, httpVersion, socket }: IncomingMessage): boolean {
   if (!isLoopbackAddress(socket.remoteAddress ?? "")) return false;
+  // No client of today speaks 1.0, but nginx does by default, and it puts our own address into Host and says nothing of whom it speaks for.
+  if (httpVersion === "1.0") return false;
   const host = hostName((headers.host ?? "").toLowerCase());
   if (host === undefined || !isLoopbackAddress(host)) return false;
   const site = headers["sec-fetch-site"];

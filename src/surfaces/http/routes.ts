@@ -132,11 +132,11 @@ export class Routes {
     send(response, 200, text, { "content-type": type });
   }
 
-  #page({ request, response }: Exchange, path: string): void {
+  async #page({ request, response }: Exchange, path: string): Promise<void> {
     const { files } = this.#options;
     const found = files.find(path, request.headers.accept);
     if (found === undefined) throw noSuchRoute();
-    files.send(found, request, response);
+    await files.send(found, request, response);
   }
 }
 

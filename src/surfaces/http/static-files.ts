@@ -26,10 +26,17 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 const compressible = /^text\/|json|svg/;
 
+interface Bodies {
+  readonly identity: Buffer;
+  readonly br?: Buffer;
+  readonly gzip?: Buffer;
+}
+
 interface StaticFile {
   readonly headers: Headers;
   readonly etag: string;
-  readonly bodies: { readonly identity: Buffer; readonly br?: Buffer; readonly gzip?: Buffer };
+  /** Compressed in the background once: a server need not wait for it to start. */
+  readonly bodies: Promise<Bodies>;
 }
 
 interface FoundFile {
@@ -62,13 +69,13 @@ export class StaticFiles {
     return accept.includes("text/html") && !path.startsWith("/assets/") ? { file: page, status: 404 } : undefined;
   }
 
-  send({ file, status }: FoundFile, request: IncomingMessage, response: ServerResponse): void {
+  async send({ file, status }: FoundFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.headers["if-none-match"]?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === file.etag)) {
       response.writeHead(304, { etag: file.etag, "cache-control": file.headers["cache-control"] ?? "no-cache", vary: "Accept-Encoding" });
       response.end();
       return;
     }
-    const [encoding, body] = choose(file.bodies, request.headers["accept-encoding"]);
+    const [encoding, body] = choose(await file.bodies, request.headers["accept-encoding"]);
     response.writeHead(status, {
       ...file.headers,
       etag: file.etag,
@@ -80,7 +87,7 @@ export class StaticFiles {
   }
 }
 
-/** Reads and compresses every file of the folder; none where there is no folder. */
+/** Reads every file of the folder; none where there is no folder. */
 export async function openStaticFiles(folder: string): Promise<StaticFiles> {
   const items = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -94,7 +101,7 @@ export async function openStaticFiles(folder: string): Promise<StaticFiles> {
 async function readStatic(file: string): Promise<StaticFile> {
   const identity = await readFile(file);
   const type = contentTypes[extname(file)] ?? "application/octet-stream";
-  const [br, zipped] = compressible.test(type) && identity.length > 512 ? await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity, { level: 9 })]) : [];
+  const bodies = compressible.test(type) && identity.length > 512 ? compress(identity) : Promise.resolve({ identity });
   // A name with the hash of its contents never means anything else.
   const isHashed = /[.-][0-9A-Za-z_]{8,}\.[a-z0-9]+$/.test(file);
   const headers = {
@@ -106,11 +113,16 @@ async function readStatic(file: string): Promise<StaticFile> {
     "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
   };
   const etag = `"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`;
-  return { headers, etag, bodies: { identity, br, gzip: zipped } };
+  return { headers, etag, bodies };
+}
+
+async function compress(identity: Buffer): Promise<Bodies> {
+  const [br, zipped] = await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity, { level: 9 })]);
+  return { identity, br, gzip: zipped };
 }
 
 /** The smallest that the browser takes. */
-function choose(bodies: StaticFile["bodies"], accepted = ""): readonly [encoding: "br" | "gzip" | "identity", body: Buffer] {
+function choose(bodies: Bodies, accepted = ""): readonly [encoding: "br" | "gzip" | "identity", body: Buffer] {
   const takes = (name: string): boolean => accepted.split(",").some((part) => new RegExp(`^\\s*${name}\\s*(;\\s*q\\s*=\\s*(1|0\\.0*[1-9]).*)?$`, "i").test(part));
   if (bodies.br !== undefined && takes("br")) return ["br", bodies.br];
   if (bodies.gzip !== undefined && takes("gzip")) return ["gzip", bodies.gzip];

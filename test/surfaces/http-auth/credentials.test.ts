@@ -7,6 +7,7 @@ import { hasUsableCredential, revokedWithinMs } from "../../../src/surfaces/http
 import { GuessLimit, guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { KnownCredentials } from "../../../src/surfaces/http/known-credentials.ts";
 import { isLoopbackAddress } from "../../../src/surfaces/http/local-operator.ts";
+import { askRaw, head } from "../../support/raw-http.ts";
 import { openDoorkeeper } from "./doorkeeper.ts";
 
 const randomToken = (): string => `hf_${randomBytes(32).toString("base64url")}`;
@@ -269,6 +270,13 @@ describe("the local operator", () => {
   ])("is nobody behind a proxy, which says so with %s: everybody would be local", async (header) => {
     const door = await openDoorkeeper({ operator: "anna" });
     for (const value of ["127.0.0.1", ""]) expect(await door.knock({ [header]: value })).toMatchObject({ status: 401 });
+  });
+
+  test("is nobody behind nginx as it comes, which says nothing, calls us by our own address and speaks HTTP/1.0", async () => {
+    const door = await openDoorkeeper({ operator: "anna" });
+    const ask = (version: string) => askRaw(door.port, head("GET", "/", door.port).replace("HTTP/1.1", version));
+    expect((await ask("HTTP/1.0")).status).toBe(401);
+    expect((await ask("HTTP/1.1")).status).toBe(200);
   });
 
   test("is nobody when a browser says that another site asks", async () => {

@@ -77,12 +77,13 @@ describe("time", () => {
   });
 
   test("a caller that reads slowly but steadily is not cut off", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 600 });
+    const { ask, usage } = await open({ unreadMsMax: 1_000 });
     const { socket } = await ask("/api/fixture/flood");
     await vi.waitFor(() => expect(usage().streams).toBe(1));
-    for (let i = 0; i < 15; i += 1) {
-      // A megabyte at a time, so that the system's buffers pass some of it on.
-      for (let taken = 0; taken < 1_000_000; taken += (socket.read() as string | null)?.length ?? 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const fromMs = performance.now();
+    while (performance.now() - fromMs < 2_500) {
+      // Some megabytes at a time: the system's buffers pass nothing on before a good part of them is free.
+      for (let taken = 0; taken < 4_000_000 && !socket.destroyed; taken += (socket.read() as string | null)?.length ?? 0) await new Promise((resolve) => setTimeout(resolve, 1));
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     expect(usage().streams).toBe(1);
@@ -146,22 +147,20 @@ describe("size", () => {
     await vi.waitFor(() => expect(usage().bodyBytes).toBe(0));
   });
 
-  test("an answer that is too much to hold for one caller cuts that caller off at once", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 400, unsentBytesMax: 1_000_000 });
+  test("an answer that is too much to hold for one caller cuts that caller off, long before it would be for not reading", async () => {
+    const { ask, usage } = await open({ unreadMsMax: 60_000, unsentBytesMax: 1_000_000 });
     const connection = await ask("/api/fixture/large");
-    const fromMs = performance.now();
     await vi.waitFor(() => expect(usage().inFlight).toBe(1));
-    await vi.waitFor(() => expect(usage().inFlight).toBe(0));
-    expect(performance.now() - fromMs).toBeLessThan(350);
+    await vi.waitFor(() => expect(usage().inFlight).toBe(0), 10_000);
     connection.socket.resume();
-    await connection.closed;
+    expect((await connection.closed).length).toBeLessThan(8_000_000);
   });
 
   test("answers that are together too much to hold cut off the fullest", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 20_000, unsentTotalBytesMax: 17_000_000 });
+    const { ask, usage } = await open({ unreadMsMax: 60_000, unsentTotalBytesMax: 17_000_000 });
     for (let i = 0; i < 4; i += 1) await ask("/api/fixture/large");
     await vi.waitFor(() => expect(usage().inFlight).toBe(4));
-    await vi.waitFor(() => expect(usage().inFlight).toBe(2), 5_000);
+    await vi.waitFor(() => expect(usage().inFlight).toBe(2), 10_000);
   });
 });
 

@@ -31,6 +31,13 @@ describe("a server starts", () => {
     expect(server.serving).toMatchObject({ url: "https://holdfast.example.com", mcpUrl: "https://holdfast.example.com/mcp" });
   });
 
+  test("behind a public address nobody is taken for the operator: a proxy makes everybody local, and may not say so", async () => {
+    await using published = await start({ "public-url": "https://holdfast.example.com" });
+    expect((await published.fetch("/api/me")).status).toBe(401);
+    await using own = await start({ "public-url": "http://localhost:8000" });
+    expect((await own.fetch("/api/me")).status).toBe(200);
+  });
+
   test("with a token wanted of everybody, also of whoever sits at this machine", async () => {
     await using server = await start({ auth: "token" });
     expect(server.serving.trustsOperator).toBe(false);
@@ -139,7 +146,7 @@ describe("holdfast serve", () => {
     expect(server.child.exitCode).toBeNull();
     const fromMs = performance.now();
     expect(await server.stop("SIGTERM")).toEqual(ended(130));
-    expect(performance.now() - fromMs).toBeLessThan(1_500);
+    expect(performance.now() - fromMs).toBeLessThan(5_000);
   });
 
   test("a wider address is refused on standard error with the command that fixes it", async () => {
@@ -159,6 +166,7 @@ describe("holdfast serve", () => {
       time: expect.any(String),
       level: "info",
       event: "request",
+      request: expect.any(String),
       method: "GET",
       route: "/api/me",
       status: 400,

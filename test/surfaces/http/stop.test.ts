@@ -15,7 +15,7 @@ async function open(stopGraceMs: number) {
 }
 
 test("what is being answered may finish, and then the connection is closed", async () => {
-  const { server, hang, release } = await open(5_000);
+  const { server, hang, release } = await open(15_000);
   const stopped = server.stop();
   await expect(askRaw(server.port, head("GET", "/livez", server.port))).rejects.toThrow(/ECONNREFUSED/);
   release();
@@ -24,7 +24,7 @@ test("what is being answered may finish, and then the connection is closed", asy
 });
 
 test("on a connection that is already there, nothing new is begun; readiness says why, liveness still lives", async () => {
-  const { server, release } = await open(5_000);
+  const { server, release } = await open(15_000);
   using connection = await connectRaw(server.port);
   // In the middle of a request: an idle connection would be closed at once.
   connection.write(`${head("POST", "/api/fixture/echo", server.port, { connection: "keep-alive", "content-type": "application/json", "content-length": "2" })}{`);
@@ -47,7 +47,7 @@ test("what does not finish within the grace period is cut off", async () => {
   const fromMs = performance.now();
   await server.stop();
   expect(performance.now() - fromMs).toBeGreaterThanOrEqual(190);
-  expect(performance.now() - fromMs).toBeLessThan(2_000);
+  expect(performance.now() - fromMs).toBeLessThan(5_000);
   expect([await hang.closed, seen.aborted]).toEqual(["", 1]);
 });
 
@@ -59,6 +59,6 @@ test("idle connections do not hold it up", async () => {
   await used.saw(/ok\n$/);
   const fromMs = performance.now();
   await server.stop();
-  expect(performance.now() - fromMs).toBeLessThan(1_000);
+  expect(performance.now() - fromMs).toBeLessThan(5_000);
   await Promise.all([idle.closed, used.closed]);
 });

@@ -1,0 +1,103 @@
+import type { Snapshot } from "../../store/store.ts";
+import { Lanes } from "./lanes.ts";
+import type { RawEntry } from "./log-rows.ts";
+import { entryColumns, toEntry } from "./log-rows.ts";
+import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import { withNamespace } from "./namespace-row.ts";
+import type { Roads } from "./roads.ts";
+import type { Tables } from "./schema.ts";
+import type { Answer, Statement } from "./session.ts";
+import { texts } from "./sql-arrays.ts";
+
+/** Keys in one statement at most: their values may be large. */
+const keysMax = 32;
+const lanesMax = 2;
+
+interface Asked {
+  readonly namespace: string;
+  readonly key: string;
+  readonly hasValue: boolean;
+  readonly resolve: (snapshot: Snapshot) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface PointReading {
+  readonly tables: Tables;
+  readonly clock: NamespaceClock;
+  /** The facts that came with an answer, if the namespace may be read. */
+  readonly readable: (answer: Answer, namespace: string) => NamespaceRow;
+}
+
+/** Reads of single keys that are asked for at the same time, in one statement: they are as of one moment, which is after each of them was asked for. */
+export class PointReads {
+  readonly #roads: Roads;
+  readonly #reading: PointReading;
+  readonly #lanes = new Lanes(lanesMax, (free) => this.#begin(free));
+  #waiting: Asked[] = [];
+
+  constructor(roads: Roads, reading: PointReading) {
+    this.#roads = roads;
+    this.#reading = reading;
+  }
+
+  read(namespace: string, key: string, hasValue: boolean): Promise<Snapshot> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ namespace, key, hasValue, resolve, reject });
+      this.#lanes.due();
+    });
+  }
+
+  #begin(free: number): void {
+    for (let left = free; left > 0; left -= 1) {
+      const group = this.#take();
+      if (group.length === 0) return;
+      void this.#lanes.run(() => this.#ask(group));
+    }
+  }
+
+  /** Those that ask the same of the same namespace as the first. */
+  #take(): Asked[] {
+    const [first] = this.#waiting;
+    if (first === undefined) return [];
+    const group: Asked[] = [];
+    const left: Asked[] = [];
+    for (const asked of this.#waiting) {
+      const goesAlong = asked.namespace === first.namespace && asked.hasValue === first.hasValue && group.length < keysMax;
+      (goesAlong ? group : left).push(asked);
+    }
+    this.#waiting = left;
+    return group;
+  }
+
+  async #ask(group: readonly Asked[]): Promise<void> {
+    const [{ namespace, hasValue }] = group as readonly [Asked];
+    const { tables, clock, readable } = this.#reading;
+    try {
+      const answer = await this.#roads.ask(
+        readKeys(
+          tables,
+          clock.parameters(namespace),
+          group.map(({ key }) => key),
+          hasValue,
+        ),
+      );
+      const { revision, nowMs } = readable(answer, namespace);
+      const found: (RawEntry | undefined)[] = [];
+      for (const [, position, ...entry] of answer.rows as unknown as [string | null, number | null, ...RawEntry][]) if (position !== null) found[position - 1] = entry;
+      for (const [i, { resolve }] of group.entries()) {
+        const entry = found[i];
+        resolve({ revision, nowMs, entries: entry === undefined ? [] : [toEntry(entry)], more: false });
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
+
+const readKeys = (t: Tables, parameters: readonly unknown[], keys: readonly string[], hasValue: boolean): Statement => ({
+  name: hasValue ? "read-keys-values" : "read-keys",
+  text: `${withNamespace(t)} SELECT CASE WHEN u.i = 1 THEN n.facts END, e.i, ${entryColumns("e")}${hasValue ? `, (SELECT l.v FROM ${t.log} l WHERE l.ns = n.id AND l.place = e.place)` : ""}
+    FROM n CROSS JOIN unnest($4::text[]) WITH ORDINALITY AS u (k, i)
+    LEFT JOIN LATERAL (SELECT u.i, kv.* FROM ${t.kv} kv WHERE kv.ns = n.id AND kv.k = u.k AND (kv.exp IS NULL OR kv.exp > n.now) LIMIT 1) e ON true`,
+  values: [...parameters, texts(keys)],
+});

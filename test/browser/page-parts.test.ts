@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import type { StreamEvent } from "../../dashboard/data/event-stream.ts";
+import { readEvents } from "../../dashboard/data/event-stream.ts";
+import { formatAgo, formatDuration } from "../../dashboard/parts/format.ts";
+import { lineDiff } from "../../dashboard/parts/line-diff.ts";
+import { plain } from "../../dashboard/parts/unseen.ts";
+import { argumentsOf, enteredOf, parametersOf } from "../../dashboard/views/tool-form.ts";
+import { catalog } from "../../src/tools/catalog.ts";
+import { describeTool } from "../../src/tools/describe-tool.ts";
+
+describe("the difference of two texts", () => {
+  const lines = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 12 }).map((each) => each.join("\n"));
+
+  test("leads from the one to the other, with as many lines kept as can be", () => {
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const diff = lineDiff(before, after) ?? [];
+        const side = (left: "added" | "removed") => diff.filter(({ kind }) => kind !== left).map(({ text }) => text);
+        expect(side("added").join("\n")).toBe(before);
+        expect(side("removed").join("\n")).toBe(after);
+        expect(diff.filter(({ kind }) => kind === "same").length).toBe(longestCommon(split(before), split(after)));
+      }),
+    );
+  });
+
+  test("is given up where there is too little in common, instead of taking long", () => {
+    const text = (word: string) => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join("\n");
+    expect(lineDiff(text("a"), text("b"))).toBeUndefined();
+    expect(lineDiff(text("a"), `${text("a")}\nlast`)?.filter(({ kind }) => kind === "added").length).toBe(1);
+  });
+
+  const split = (text: string): readonly string[] => (text === "" ? [] : text.split("\n"));
+  function longestCommon(a: readonly string[], b: readonly string[]): number {
+    let row = new Array<number>(b.length + 1).fill(0);
+    for (const left of a) {
+      const next = [0];
+      for (const [index, right] of b.entries()) next.push(left === right ? (row[index] ?? 0) + 1 : Math.max(row[index + 1] ?? 0, next[index] ?? 0));
+      row = next;
+    }
+    return row.at(-1) ?? 0;
+  }
+});
+
+describe("a form for a tool", () => {
+  test.each(catalog)("$name: what is filled in becomes the arguments, and the other way round", (tool) => {
+    const parameters = parametersOf(describeTool(tool).inputSchema);
+    expect(parameters.map(({ name }) => name).sort()).toEqual(Object.keys(tool.input.shape).sort());
+    const samples = { text: "x", number: 2, boolean: true, choice: "", texts: ["a", "b"], json: { a: [1] } };
+    const args = Object.fromEntries(parameters.map(({ name, kind, choices }) => [name, kind === "choice" ? choices?.[0] : samples[kind]]));
+    const entered = enteredOf(parameters, args);
+    expect(argumentsOf(parameters, entered)).toEqual({ args, problems: {} });
+    const missing = parameters.filter(({ required }) => required).map(({ name }) => name);
+    expect(Object.keys(argumentsOf(parameters, {}).problems).sort()).toEqual(missing.sort());
+  });
+
+  test("says which field is wrong", () => {
+    const parameters = parametersOf({ type: "object", properties: { n: { type: "integer" }, v: {} } });
+    expect(argumentsOf(parameters, { n: "many", v: "{" }).problems).toEqual({ n: expect.stringContaining("not a number"), v: expect.stringContaining("not JSON") });
+  });
+});
+
+describe("the stream of events", () => {
+  const encoder = new TextEncoder();
+  const read = async (pieces: readonly string[]) => {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(encoder.encode(piece));
+        controller.close();
+      },
+    });
+    const events: StreamEvent[] = [];
+    for await (const event of readEvents(body)) events.push(event);
+    return events;
+  };
+
+  test("is read the same however it is cut", async () => {
+    const text = ': hi\n\nevent: hello\ndata: {"revision":3}\n\nid: 7-1\nevent: change\ndata: {"subject":"ключ"}\n\n';
+    const whole = await read([text]);
+    expect(whole.map(({ id, event, data }) => [id, event, data])).toEqual([
+      [undefined, "", ""],
+      [undefined, "hello", '{"revision":3}'],
+      ["7-1", "change", '{"subject":"ключ"}'],
+    ]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 40 }), async (sizes) => {
+        const pieces: string[] = [];
+        let from = 0;
+        for (const size of sizes) {
+          pieces.push(text.slice(from, from + size));
+          from += size;
+        }
+        pieces.push(text.slice(from));
+        expect(await read(pieces)).toEqual(whole);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("leaves out an event that was cut off in the middle", async () => {
+    expect(await read(["event: change\ndata: 1\n\nevent: change\ndata: {"])).toHaveLength(1);
+  });
+});
+
+describe("an address", () => {
+  test("leads back to what it was made from, whatever the names are", async () => {
+    vi.stubGlobal("location", { pathname: "/", search: "" });
+    const { hrefOf, parseRoute } = await import("../../dashboard/router.ts");
+    const names = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 20, unit: "grapheme" }),
+      fc.constantFrom(".", "..", "~.", "~..", "a/b", "../x", "a?b=c#d", "%2e%2e", "config.json"),
+    );
+    fc.assert(
+      fc.property(names, names, (namespace, id) => {
+        // As a browser sees it: it resolves dots and encodes what must be.
+        const { pathname, search } = new URL(hrefOf(namespace, "keys", id), "http://holdfast.test");
+        expect(parseRoute({ pathname, search })).toMatchObject({ view: "keys", namespace, id });
+      }),
+    );
+    expect(parseRoute({ pathname: "/ns/a/keys", search: "?prefix=x%2F" }).query.get("prefix")).toBe("x/");
+    expect(parseRoute({ pathname: "/ns/a/nothing", search: "" }).view).toBe("unknown");
+    vi.unstubAllGlobals();
+  });
+});
+
+describe("words", () => {
+  test("for how long and how long ago are short and never negative", () => {
+    expect([0, 940, 1_500, 9_949, 61_000, 3_600_000, 3_725_000, 90_061_000].map(formatDuration)).toEqual([
+      "0 ms",
+      "940 ms",
+      "1.5 s",
+      "9.9 s",
+      "1 min 1 s",
+      "1 h",
+      "1 h 2 min",
+      "1 d 1 h",
+    ]);
+    expect([100, 5_000, 61_000, 7_200_000].map((ms) => formatAgo(1_000_000_000 - ms, 1_000_000_000))).toEqual(["just now", "5 s ago", "1 min ago", "2 h ago"]);
+    expect(formatAgo(1_000_010_000, 1_000_000_000)).toBe("in 10 s");
+  });
+
+  test("what cannot be seen is named, and scripts keep what they need", () => {
+    expect(plain("a\u202Eb\u200Bc")).toBe("a[U+202E]b[U+200B]c");
+    expect(plain("naïve 日本 أهلا ✓")).toBe("naïve 日本 أهلا ✓");
+  });
+});

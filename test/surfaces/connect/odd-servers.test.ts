@@ -1,0 +1,190 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { requireTarget } from "../../../src/surfaces/connect/target.ts";
+import { openBridge } from "../../support/bridge-connection.ts";
+import { paramsFor } from "../../support/mcp-connection.ts";
+import { loopbackCertificate } from "../../support/servers/loopback-certificate.ts";
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly message: { readonly id?: number; readonly method?: string };
+}
+
+/** A server that does as the script says, one step for each request; the last step is repeated. */
+async function scripted(...steps: readonly ((response: ServerResponse, asked: Asked) => void)[]) {
+  const asked: Asked[] = [];
+  const listener: RequestListener = async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString("utf8");
+    const one = { method: request.method, headers: request.headers, message: text === "" ? {} : JSON.parse(text) };
+    asked.push(one);
+    steps[Math.min(asked.length, steps.length) - 1]?.(response, one);
+  };
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    asked,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const answer = (response: ServerResponse, { message }: Asked): void => {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { fine: true } }));
+};
+const cut = (response: ServerResponse): void => void response.socket?.destroy();
+const halfAnswer = (response: ServerResponse): void => {
+  response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+  response.write('{"jsonrpc":"2.0","id":');
+  setTimeout(() => response.socket?.destroy(), 10);
+};
+const status =
+  (code: number, headers: Record<string, string> = {}, body = "") =>
+  (response: ServerResponse): void => {
+    response.writeHead(code, headers);
+    response.end(body);
+  };
+const write = (meta: Record<string, unknown> = {}) => paramsFor("stateless", { name: "state_set", arguments: { key: "k", value: 1 }, _meta: meta });
+const withKey = write({ "holdfast/request-key": "once" });
+
+describe("a connection that breaks", () => {
+  test.each([
+    ["before", cut],
+    ["within", halfAnswer],
+  ])("%s the answer to a call: it may have happened, and nobody sends it again", async (_when, step) => {
+    await using server = await scripted(step, answer);
+    await using raw = openBridge(server.url);
+    expect((await raw.request("tools/call", write())).error).toMatchObject({ code: -32_000, data: { code: "outcome_unknown", hint: expect.stringContaining("request key") } });
+    expect(server.asked.length).toBe(1);
+  });
+
+  test.each([
+    ["before", cut],
+    ["within", halfAnswer],
+  ])("%s the answer to a call with a request key, or to one that changes nothing: sent again", async (_when, step) => {
+    await using server = await scripted(step, answer, step, answer);
+    await using raw = openBridge(server.url);
+    expect((await raw.request("tools/call", withKey)).result).toEqual({ fine: true });
+    expect((await raw.request("tools/list", paramsFor("stateless"))).result).toEqual({ fine: true });
+    expect(server.asked.map(({ message }) => message.method)).toEqual(["tools/call", "tools/call", "tools/list", "tools/list"]);
+  });
+
+  test("within a stream of events, before the answer: as without one", async () => {
+    const begun = (response: ServerResponse): void => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end('data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}\n\n');
+    };
+    const whole = (response: ServerResponse, { message }: Asked): void => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(": a comment\r\n\r\nid: 5\r\nevent: message\r\nda");
+      response.end(`ta: {"jsonrpc":"2.0",\r\ndata: "id":${message.id},"result":{"fine":true}}\r\n\r\n`);
+    };
+    await using server = await scripted(begun, begun, whole);
+    await using raw = openBridge(server.url);
+    expect((await raw.request("tools/call", write())).error?.data).toMatchObject({ code: "outcome_unknown" });
+    expect((await raw.request("tools/call", withKey)).result).toEqual({ fine: true });
+    expect(raw.lines.filter((line) => line.includes("notifications/progress")).length).toBe(2);
+  });
+});
+
+describe("a server that", () => {
+  test("is too busy is asked again after the time it names", async () => {
+    await using server = await scripted(status(503, { "retry-after": "1" }), status(429), answer);
+    await using raw = openBridge(server.url);
+    const startedMs = performance.now();
+    expect((await raw.request("tools/call", write())).result).toEqual({ fine: true });
+    expect(performance.now() - startedMs).toBeGreaterThan(990);
+  });
+
+  test("stays too busy is given up, in its own words", async () => {
+    const words = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: "Slow down.", data: { code: "rate_limited" } } });
+    await using server = await scripted(status(429, { "content-type": "application/json" }, words));
+    await using raw = openBridge(server.url, { patienceMs: 300 });
+    const { id, error } = await raw.request("tools/call", write());
+    expect({ id, error }).toEqual({ id: 1_001, error: { code: -32_000, message: "Slow down.", data: { code: "rate_limited" } } });
+  });
+
+  test("sends callers elsewhere is not followed, and the token stays here", async () => {
+    await using elsewhere = await scripted(answer);
+    await using server = await scripted(status(307, { location: elsewhere.url }));
+    await using raw = openBridge(server.url, { token: "secret" });
+    expect((await raw.request("tools/call", write())).error?.data).toMatchObject({ code: "not_found", hint: expect.stringContaining("token") });
+    expect(elsewhere.asked).toEqual([]);
+    expect(server.asked[0]?.headers.authorization).toBe("Bearer secret");
+  });
+
+  test.each([
+    ["a page", { "content-type": "text/html" }, "<h1>It works</h1>"],
+    ["other JSON", { "content-type": "application/json" }, '{"status":"ok"}'],
+    ["nothing", {}, ""],
+  ])("answers with %s is no MCP, and its caller does not wait for ever", async (_what, headers, body) => {
+    await using server = await scripted(status(200, headers, body));
+    await using raw = openBridge(server.url);
+    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("nothing that is MCP") });
+  });
+
+  test("is told in headers what the body says, in the one era, and what was agreed on, in the other", async () => {
+    const greeted = (response: ServerResponse, { message }: Asked): void => {
+      response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "session-1" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "odd", version: "1" } } }));
+    };
+    await using server = await scripted(answer, answer, greeted, answer);
+    await using raw = openBridge(server.url);
+    await raw.request("tools/call", write());
+    await raw.request("resources/read", paramsFor("stateless", { uri: "holdfast://state/ä" }));
+    await raw.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } });
+    await raw.request("tools/list", {});
+    const shown = server.asked.map(({ headers }) => Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("mcp-"))));
+    expect(shown).toEqual([
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "state_set" },
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "resources/read", "mcp-name": `=?base64?${Buffer.from("holdfast://state/ä").toString("base64")}?=` },
+      {},
+      { "mcp-session-id": "session-1", "mcp-protocol-version": "2025-06-18" },
+    ]);
+  });
+
+  test("has a certificate that nobody trusts is told so at once", async () => {
+    const { certFile, keyFile } = await loopbackCertificate();
+    const server = createSecureServer({ cert: await readFile(certFile), key: await readFile(keyFile) }, (_, response) => response.end()).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    await using raw = openBridge(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    expect((await raw.request("tools/call", write())).error?.data).toMatchObject({ code: "unavailable", hint: expect.stringContaining("NODE_EXTRA_CA_CERTS") });
+    server.close();
+  });
+
+  test("speaks no HTTP is told so", async () => {
+    const { createServer: createPlain } = await import("node:net");
+    const server = createPlain((socket) => void socket.on("error", () => {}).end("SSH-2.0-something\r\n")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    await using raw = openBridge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("HPE_") });
+    server.close();
+  });
+});
+
+describe("an address", () => {
+  test.each([
+    ["http://127.0.0.1:8000", "http://127.0.0.1:8000/mcp"],
+    ["https://holdfast.example.com/", "https://holdfast.example.com/mcp"],
+    ["http://localhost:8000/ns/team%2Fa/mcp#top", "http://localhost:8000/ns/team%2Fa/mcp"],
+  ])("%s leads to %s", (text, url) => expect(requireTarget(text).href).toBe(url));
+
+  test.each(["holdfast", "ftp://example.com", "localhost:8000", ""])("%j is none", (text) => expect(() => requireTarget(text)).toThrow(/^URL: must be the http/));
+
+  test.each(["http://user:hunter2@example.com", "https://example.com/mcp?token=hunter2"])("with a secret in it is refused without repeating it: %s", (text) => {
+    expect(() => requireTarget(text)).toThrow(
+      expect.objectContaining({ code: "invalid_input", message: expect.not.stringContaining("hunter2"), hint: expect.stringContaining("HOLDFAST_TOKEN") }),
+    );
+  });
+});
