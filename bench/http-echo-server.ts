@@ -24,8 +24,9 @@ const servers: Readonly<Record<string, () => HttpServer>> = {
   },
 };
 
-process.on("SIGINT", () => process.exit(0));
 const server = (servers[process.argv[2] as string] as () => HttpServer)();
+// Between two of its turns it waits for those of the others.
+server.keepAliveTimeout = 120_000;
 server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}` })}\n`);

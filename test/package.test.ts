@@ -37,6 +37,7 @@ describe("the package", () => {
       expect.arrayContaining([
         "dist/main.js",
         "dist/index.js",
+        "dist/dashboard/index.html",
         "dist/types/index.d.ts",
         "dist/THIRD-PARTY-NOTICES.txt",
         "README.md",
@@ -45,9 +46,16 @@ describe("the package", () => {
         "docs/guarantees.md",
       ]),
     );
-    expect(paths.filter((path) => !/^dist\/([\w-]+\.js|chunks\/[\w-]+\.js|types\/.+\.d\.ts|THIRD-PARTY-NOTICES\.txt)$|^docs\/(decisions\/)?[\w-]+\.md$/.test(path)).sort()).toEqual(
-      ["ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "README.md", "package.json"],
-    );
+    expect(
+      paths
+        .filter(
+          (path) =>
+            !/^dist\/([\w-]+\.js|dashboard\/(index\.html|assets\/[\w-]+\.(js|css|svg))|chunks\/[\w-]+\.js|types\/.+\.d\.ts|THIRD-PARTY-NOTICES\.txt)$|^docs\/((decisions\/)?[\w-]+\.md|images\/[\w-]+\.png)$/.test(
+              path,
+            ),
+        )
+        .sort(),
+    ).toEqual(["ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
   });
 
   test("runs nothing at install and brings three dependencies, pinned: the drivers of the engines", async () => {

@@ -23,6 +23,8 @@ interface State {
 const pageSize = 100;
 /** A busy store fills any memory: the oldest rows are let go and read again when they are scrolled to. */
 const rowsMax = 4_000;
+/** Read in one go while nothing matches. */
+const pagesMax = 40;
 const atTopPixels = 240;
 const empty: State = { rows: [], held: [], loaded: false, loadingMore: false };
 
@@ -37,8 +39,13 @@ export function useActivity(api: string, { kind, who, subject }: Filter) {
     const stopping = new AbortController();
     const fits = (item: ActivityItem): boolean =>
       item.heartbeat !== true && (kind === "" || item.kind === kind) && (who === "" || item.agent === who || item.writer === who) && item.subject.startsWith(subject);
-    const fetchPage = (before?: number): Promise<ActivityPage> =>
-      callApi<ActivityPage>(`${api}/activity${queryText({ kind, who, subject, before, limit: pageSize })}`, { signal: stopping.signal });
+    const fetchPage = async (before?: number): Promise<ActivityPage> => {
+      let page: ActivityPage = { items: [], next: before };
+      // A filter that matches little gives empty pages on the way to the next match.
+      for (let pages = 0; pages < pagesMax && page.items.length === 0 && (pages === 0 || page.next !== undefined); pages += 1)
+        page = await callApi<ActivityPage>(`${api}/activity${queryText({ kind, who, subject, before: page.next, limit: pageSize })}`, { signal: stopping.signal });
+      return page;
+    };
     const failed = (error: unknown): void => {
       if (!stopping.signal.aborted) setState((before) => ({ ...before, loadingMore: false, error: asFailure(error) }));
     };

@@ -70,3 +70,32 @@ export function Answer<T>({ query, what, lines, children }: { readonly query: Sh
     </>
   );
 }
+
+interface ShownRows {
+  readonly rows: readonly unknown[];
+  readonly error?: ApiFailure;
+  readonly loading: boolean;
+  reload(): void;
+}
+
+/** The states of a list: being read, not to be had, empty, outdated, there. */
+export function Listing({
+  pages,
+  what,
+  empty,
+  children,
+}: {
+  readonly pages: ShownRows;
+  readonly what: string;
+  readonly empty: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
+  if (pages.loading) return <Loading what={what} />;
+  if (pages.rows.length === 0) return pages.error === undefined ? empty : <Failed error={pages.error} onRetry={pages.reload} />;
+  return (
+    <>
+      {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
+      {children}
+    </>
+  );
+}

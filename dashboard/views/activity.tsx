@@ -7,7 +7,8 @@ import { Subject, Who } from "../parts/activity-line.tsx";
 import { KindTag, kindWords } from "../parts/badge.tsx";
 import { plural } from "../parts/format.ts";
 import { PageHead } from "../parts/panel.tsx";
-import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { SelectFilter } from "../parts/select-filter.tsx";
+import { Empty, Listing } from "../parts/state-panels.tsx";
 import { Ago } from "../parts/time.tsx";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
@@ -60,17 +61,12 @@ export function ActivityView() {
     <>
       <PageHead title="Activity" lead="Everything that was done, newest first, with who did it." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Kind
-          <select value={kind} onChange={(event) => refine({ kind: event.currentTarget.value })}>
-            <option value="">Every kind</option>
-            {kinds.map((each) => (
-              <option key={each} value={each}>
-                {kindWords[each]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectFilter
+          label="Kind"
+          options={[["", "Every kind"], ...kinds.map((each) => [each, kindWords[each]] as const)]}
+          value={kind}
+          onChange={(value) => refine({ kind: value })}
+        />
         <label>
           Begins with
           <input
@@ -98,42 +94,37 @@ export function ActivityView() {
           {pages.loaded && `${plural(pages.rows.length, "change")}${pages.more ? " so far" : ""}`}
         </span>
       </form>
-      {!pages.loaded && pages.error === undefined ? (
-        <Loading what="activity" />
-      ) : pages.rows.length === 0 && !pages.more ? (
-        pages.error !== undefined ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : (
+      <Listing
+        pages={{ ...pages, loading: !pages.loaded && pages.error === undefined }}
+        what="activity"
+        empty={
           <Empty title={filtered ? "Nothing fits these filters" : "Nothing has happened yet"}>
             {filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change of every agent shows up here."}
           </Empty>
-        )
-      ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          {pages.held.length > 0 && (
-            <button
-              type="button"
-              class="button primary news"
-              onClick={() => {
-                pages.showHeld();
-                scrollTo(0, 0);
-              }}
-            >
-              {plural(pages.held.length, "new change")}
-            </button>
-          )}
-          <WindowedTable
-            label="Activity, newest first"
-            rows={pages.rows}
-            columns={columns}
-            keyOf={activityKey}
-            more={pages.more}
-            loadingMore={pages.loadingMore}
-            onMore={pages.loadMore}
-          />
-        </>
-      )}
+        }
+      >
+        {pages.held.length > 0 && (
+          <button
+            type="button"
+            class="button primary news"
+            onClick={() => {
+              pages.showHeld();
+              scrollTo(0, 0);
+            }}
+          >
+            {plural(pages.held.length, "new change")}
+          </button>
+        )}
+        <WindowedTable
+          label="Activity, newest first"
+          rows={pages.rows}
+          columns={columns}
+          keyOf={activityKey}
+          more={pages.more}
+          loadingMore={pages.loadingMore}
+          onMore={pages.loadMore}
+        />
+      </Listing>
     </>
   );
 }

@@ -8,7 +8,8 @@ import { Who } from "../parts/activity-line.tsx";
 import { formatClock, formatDayHeading, plural } from "../parts/format.ts";
 import { LoadMore } from "../parts/load-more.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { Answer, Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { SelectFilter } from "../parts/select-filter.tsx";
+import { Answer, Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, Prose } from "../parts/stored-text.tsx";
 import { At } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -36,39 +37,32 @@ export function JournalView() {
     <>
       <PageHead title="Journal" lead="What agents wrote down of their work, day by day." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Workspace
-          <select value={workspace} onChange={(event) => refine({ workspace: event.currentTarget.value })}>
-            <option value="">Every workspace</option>
-            {workspace !== "" && !workspaces.some(({ id }) => id === workspace) && <option value={workspace}>{workspace}</option>}
-            {workspaces.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {plain(name)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectFilter
+          label="Workspace"
+          options={[
+            ["", "Every workspace"],
+            ...(workspace !== "" && !workspaces.some(({ id }) => id === workspace) ? [[workspace, plain(workspace)] as const] : []),
+            ...workspaces.map(({ id, name }) => [id, plain(name)] as const),
+          ]}
+          value={workspace}
+          onChange={(value) => refine({ workspace: value })}
+        />
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "entry", "entries")}${pages.more ? " so far" : ""}`}
         </span>
       </form>
-      {pages.loading ? (
-        <Loading what="the journal" />
-      ) : pages.rows.length === 0 ? (
-        pages.error !== undefined ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : (
+      <Listing
+        pages={pages}
+        what="the journal"
+        empty={
           <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>
             Agents write entries with the checkpoint tool, by themselves before their context is compacted.
           </Empty>
-        )
-      ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <Days rows={pages.rows} workspaces={workspaces} />
-          <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Older entries" />
-        </>
-      )}
+        }
+      >
+        <Days rows={pages.rows} workspaces={workspaces} />
+        <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Older entries" />
+      </Listing>
     </>
   );
 }

@@ -7,7 +7,7 @@ import { useQuery } from "../data/use-query.ts";
 import { formatNumber, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, visible } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -94,34 +94,31 @@ export function KeysView() {
         </span>
       </form>
       <Folders prefix={prefix} />
-      {pages.loading ? (
-        <Loading what="keys" />
-      ) : pages.rows.length === 0 ? (
-        pages.error !== undefined ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : prefix === "" ? (
-          <Empty title="No keys yet">An agent writes one with state_set{canWrite && "; you can with New key"}.</Empty>
-        ) : (
-          <Empty title="No key begins like this">
-            <a href={hrefOf(namespace, "keys")}>Show every key</a>
-          </Empty>
-        )
-      ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <WindowedTable
-            label="Keys"
-            rows={pages.rows}
-            columns={columns}
-            keyOf={({ key }) => key}
-            hrefOf={({ key }) => hrefOf(namespace, "keys", key)}
-            total={total}
-            more={pages.more}
-            loadingMore={pages.loadingMore}
-            onMore={pages.loadMore}
-          />
-        </>
-      )}
+      <Listing
+        pages={pages}
+        what="keys"
+        empty={
+          prefix === "" ? (
+            <Empty title="No keys yet">An agent writes one with state_set{canWrite && "; you can with New key"}.</Empty>
+          ) : (
+            <Empty title="No key begins like this">
+              <a href={hrefOf(namespace, "keys")}>Show every key</a>
+            </Empty>
+          )
+        }
+      >
+        <WindowedTable
+          label="Keys"
+          rows={pages.rows}
+          columns={columns}
+          keyOf={({ key }) => key}
+          hrefOf={({ key }) => hrefOf(namespace, "keys", key)}
+          total={total}
+          more={pages.more}
+          loadingMore={pages.loadingMore}
+          onMore={pages.loadMore}
+        />
+      </Listing>
       {creating && <EditKeyDialog prefix={prefix} onClose={() => setCreating(false)} />}
     </>
   );

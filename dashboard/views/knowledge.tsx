@@ -7,7 +7,8 @@ import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { LoadMore } from "../parts/load-more.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { SelectFilter } from "../parts/select-filter.tsx";
+import { Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, visible } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf, refine, route } from "../router.ts";
@@ -68,39 +69,23 @@ export function KnowledgeView() {
       />
       <KnowledgeTabs chosen="knowledge" />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Status
-          <select value={status} onChange={(event) => refine({ status: event.currentTarget.value })}>
-            {statuses.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectFilter label="Status" options={statuses} value={status} onChange={(value) => refine({ status: value })} />
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "note")}${pages.more ? " so far" : ""}`}
         </span>
       </form>
-      {pages.loading ? (
-        <Loading what="notes" />
-      ) : pages.rows.length === 0 ? (
-        pages.error !== undefined ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : (
-          <Empty title={status === "" ? "No notes yet" : "No note of this status"}>Agents keep facts with save_knowledge and find them again with recall_knowledge.</Empty>
-        )
-      ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <ul class="cards">
-            {pages.rows.map((note) => (
-              <NoteCard key={note.name} note={note} />
-            ))}
-          </ul>
-          <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="More notes" />
-        </>
-      )}
+      <Listing
+        pages={pages}
+        what="notes"
+        empty={<Empty title={status === "" ? "No notes yet" : "No note of this status"}>Agents keep facts with save_knowledge and find them again with recall_knowledge.</Empty>}
+      >
+        <ul class="cards">
+          {pages.rows.map((note) => (
+            <NoteCard key={note.name} note={note} />
+          ))}
+        </ul>
+        <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="More notes" />
+      </Listing>
       {creating && <NewNoteDialog onClose={() => setCreating(false)} />}
     </>
   );

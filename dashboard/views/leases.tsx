@@ -8,7 +8,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { plural } from "../parts/format.ts";
 import { announce } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { Empty, Listing } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Countdown, Since } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -16,6 +16,8 @@ import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { hrefOf, refine, route } from "../router.ts";
 import { useView } from "../view-context.ts";
+
+const nothingHeld = <Empty title="Nothing is held">Agents take a lease with lease_acquire, and a run with workflow_claim; both show up here.</Empty>;
 
 export function LeasesView() {
   const { api, namespace, canWrite } = useView();
@@ -101,30 +103,21 @@ export function LeasesView() {
           {!pages.loading && `${plural(rows.length, "lease")} held${waiting > 0 ? `, ${plural(waiting, "waits", "wait")} in line` : ""}`}
         </span>
       </form>
-      {pages.loading ? (
-        <Loading what="leases" />
-      ) : rows.length === 0 ? (
-        pages.error !== undefined && pages.rows.length === 0 ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : wanted === "" ? (
-          <Empty title="Nothing is held">Agents take a lease with lease_acquire, and a run with workflow_claim; both show up here.</Empty>
-        ) : (
-          <Empty title="Nothing of this name is held">It may have been released or lapsed meanwhile.</Empty>
-        )
-      ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <WindowedTable
-            label="Leases held"
-            rows={rows}
-            columns={columns}
-            keyOf={({ resource }) => resource}
-            more={pages.more}
-            loadingMore={pages.loadingMore}
-            onMore={pages.loadMore}
-          />
-        </>
-      )}
+      <Listing
+        pages={{ ...pages, rows }}
+        what="leases"
+        empty={wanted === "" ? nothingHeld : <Empty title="Nothing of this name is held">It may have been released or lapsed meanwhile.</Empty>}
+      >
+        <WindowedTable
+          label="Leases held"
+          rows={rows}
+          columns={columns}
+          keyOf={({ resource }) => resource}
+          more={pages.more}
+          loadingMore={pages.loadingMore}
+          onMore={pages.loadMore}
+        />
+      </Listing>
       {releasing !== undefined && <ReleaseDialog lease={releasing} onClose={() => setReleasing(undefined)} />}
     </>
   );

@@ -6,7 +6,7 @@ import { usePages } from "../data/use-pages.ts";
 import { plural } from "../parts/format.ts";
 import { LoadMore } from "../parts/load-more.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { Empty, Failed, Listing, Loading } from "../parts/state-panels.tsx";
 import { Name, Prose, visible } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf } from "../router.ts";
@@ -33,43 +33,36 @@ export function ResearchView() {
     <>
       <PageHead title="Knowledge" lead="Where lines of research stood: the question, the thesis, and how sure the agent was." />
       <KnowledgeTabs chosen="research" />
-      {pages.loading ? (
-        <Loading what="research checkpoints" />
-      ) : pages.rows.length === 0 ? (
-        pages.error !== undefined ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : (
-          <Empty title="No research checkpoints yet">Agents save one with save_checkpoint when a question, a thesis or a turn in their research is worth keeping.</Empty>
-        )
-      ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
-          <p class="muted count" role="status">
-            {plural(pages.rows.length, "checkpoint")}
-            {pages.more && " so far"}
-          </p>
-          <ul class="cards one">
-            {pages.rows.map(({ id, atMs, question, thesis, confidence }) => (
-              <li key={id} class="card">
-                <div class="card-head">
-                  <a class="card-link" href={hrefOf(namespace, "research", id)}>
-                    <bdi>{visible(question.slice(0, 300))}</bdi>
-                  </a>
-                  {confidence !== undefined && <Confidence value={confidence} />}
-                </div>
-                <p class="card-text">
-                  <bdi>{visible(thesis.slice(0, 400))}</bdi>
-                </p>
-                <div class="card-foot">
-                  <Name text={id} />
-                  <Ago at={atMs} />
-                </div>
-              </li>
-            ))}
-          </ul>
-          <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Older checkpoints" />
-        </>
-      )}
+      <Listing
+        pages={pages}
+        what="research checkpoints"
+        empty={<Empty title="No research checkpoints yet">Agents save one with save_checkpoint when a question, a thesis or a turn in their research is worth keeping.</Empty>}
+      >
+        <p class="muted count" role="status">
+          {plural(pages.rows.length, "checkpoint")}
+          {pages.more && " so far"}
+        </p>
+        <ul class="cards one">
+          {pages.rows.map(({ id, atMs, question, thesis, confidence }) => (
+            <li key={id} class="card">
+              <div class="card-head">
+                <a class="card-link" href={hrefOf(namespace, "research", id)}>
+                  <bdi>{visible(question.slice(0, 300))}</bdi>
+                </a>
+                {confidence !== undefined && <Confidence value={confidence} />}
+              </div>
+              <p class="card-text">
+                <bdi>{visible(thesis.slice(0, 400))}</bdi>
+              </p>
+              <div class="card-foot">
+                <Name text={id} />
+                <Ago at={atMs} />
+              </div>
+            </li>
+          ))}
+        </ul>
+        <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Older checkpoints" />
+      </Listing>
     </>
   );
 }

@@ -5,7 +5,8 @@ import { usePages } from "../data/use-pages.ts";
 import { RunStatus } from "../parts/badge.tsx";
 import { plural } from "../parts/format.ts";
 import { PageHead } from "../parts/panel.tsx";
-import { Empty, Failed, Loading, Outdated } from "../parts/state-panels.tsx";
+import { SelectFilter } from "../parts/select-filter.tsx";
+import { Empty, Listing } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
 import type { Column } from "../parts/windowed-table.tsx";
@@ -84,16 +85,7 @@ export function RunsView() {
           refine({ tag: typed });
         }}
       >
-        <label>
-          Status
-          <select value={status} onChange={(event) => refine({ status: event.currentTarget.value })}>
-            {statuses.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectFilter label="Status" options={statuses} value={status} onChange={(value) => refine({ status: value })} />
         <label>
           Tag
           <input
@@ -110,19 +102,18 @@ export function RunsView() {
       </form>
       {badTag ? (
         <Empty title="A tag is a name, an equals sign and a value">For example team=search.</Empty>
-      ) : pages.loading ? (
-        <Loading what="runs" />
-      ) : pages.rows.length === 0 ? (
-        pages.error !== undefined ? (
-          <Failed error={pages.error} onRetry={pages.reload} />
-        ) : filtered ? (
-          <Empty title="No run fits these filters">Choose another status or tag.</Empty>
-        ) : (
-          <Empty title="No runs yet">An agent creates one with workflow_create; you can do it yourself under Try it.</Empty>
-        )
       ) : (
-        <>
-          {pages.error !== undefined && <Outdated error={pages.error} onRetry={pages.reload} />}
+        <Listing
+          pages={pages}
+          what="runs"
+          empty={
+            filtered ? (
+              <Empty title="No run fits these filters">Choose another status or tag.</Empty>
+            ) : (
+              <Empty title="No runs yet">An agent creates one with workflow_create; you can do it yourself under Try it.</Empty>
+            )
+          }
+        >
           <WindowedTable
             label="Runs, newest first"
             rows={pages.rows}
@@ -133,7 +124,7 @@ export function RunsView() {
             loadingMore={pages.loadingMore}
             onMore={pages.loadMore}
           />
-        </>
+        </Listing>
       )}
     </>
   );

@@ -35,13 +35,13 @@ export function employ(world, absent = []) {
   );
 }
 
-/** Makes work, never far more than there are hands for it. */
+/** Makes work, never far more than there are hands for it: what waits for a GPU, which one agent takes once, must not keep the others from theirs. */
 async function plan(world, name) {
-  const { runs } = await world.call(name, "workflow_discover", { claimable: true, limit: 10 });
-  if (runs.length < 5) {
+  const pool = world.random() < 0.06 ? "gpu" : "general";
+  const { runs } = await world.call(name, "workflow_discover", { claimable: true, tags: { pool }, limit: 10 });
+  if (runs.length < (pool === "gpu" ? 2 : 5)) {
     const job = pick(world, jobs);
     const env = pick(world, ["staging", "production"]);
-    const pool = world.random() < 0.06 ? "gpu" : "general";
     await world.call(name, "workflow_create", {
       name: job.name,
       tags: { team: job.team, env, pool },

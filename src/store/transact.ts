@@ -94,6 +94,6 @@ function replay<Note extends Json, Answer>(operation: Operation<Note, Answer>, o
 }
 
 const requestKeyReused = (request: RequestKey): HoldfastError =>
-  new HoldfastError("request_key_reused", `The request key ${JSON.stringify(request.key)} was used before with other arguments; nothing was changed.`, {
+  new HoldfastError("request_key_reused", `The request key ${JSON.stringify(request.key)} was used before, with other arguments or by another caller; nothing was changed.`, {
     hint: "Use a new request key for a new request.",
   });

@@ -8,10 +8,13 @@ const problemsMax = 20;
 
 /** One error for everything that is wrong with the arguments: each problem names its field and what is allowed. */
 export function inputProblems(tool: string, schema: z.ZodObject, args: unknown, issues: readonly Issue[]): HoldfastError {
-  const all = issues.flatMap((issue) => problemsOf(schema, args, issue));
-  const problems = all.slice(0, problemsMax);
+  const count = issues.reduce((sum, issue) => sum + (issue.code === "unrecognized_keys" ? issue.keys.length : 1), 0);
+  const problems = issues
+    .slice(0, problemsMax)
+    .flatMap((issue) => problemsOf(schema, args, issue))
+    .slice(0, problemsMax);
   const fields = [...new Set(problems.map(({ field }) => field))];
-  const more = all.length > problemsMax ? [`and ${all.length - problemsMax} problems more`] : [];
+  const more = count > problemsMax ? [`and ${count - problemsMax} problems more`] : [];
   return new HoldfastError("invalid_input", [...problems.map(({ text }) => text), ...more].join("\n"), {
     hint: `Nothing was changed. Arguments of ${tool}: ${signatureOf(schema)}.`,
     details: { field: fields[0], fields },
@@ -29,7 +32,10 @@ function problemsOf(schema: z.ZodObject, args: unknown, issue: Issue): Problem[]
   if (issue.code === "unrecognized_keys") {
     const owner = issue.path.length === 0 ? "" : `${pathOf(issue.path)}.`;
     const allowed = Object.keys(schemaAt(schema, issue.path).shape ?? {}).join(", ") || "none";
-    return issue.keys.map(shortened).map((key) => ({ field: owner + key, text: `unknown argument: ${owner}${key}; allowed: ${allowed}` }));
+    return issue.keys
+      .slice(0, problemsMax)
+      .map(shortened)
+      .map((key) => ({ field: owner + key, text: `unknown argument: ${owner}${key}; allowed: ${allowed}` }));
   }
   return [problem(pathOf(issue.path) || "arguments", allowedBy(issue, valueAt(args, issue.path), schemaAt(schema, issue.path)))];
 }

@@ -62,7 +62,7 @@ async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, lo
 function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall): ToolContext {
   // The label the caller gives itself: history shows it beside the writer, which it can never replace.
   const agent = (args.agent_id ?? args.holder_id) as string | undefined;
-  const request = requestOf(tool, args, call);
+  const request = requestOf(tool, args, base.writer, call);
   if (request !== undefined && base.server.secrets !== undefined) requireNoSecret(request.key, "request key");
   return new CallContext(base, call, agent, request);
 }
@@ -96,12 +96,13 @@ class CallContext implements ToolContext {
 }
 
 /** A read needs no key: asking again is already safe. */
-function requestOf(tool: Tool, args: Record<string, unknown>, { requestKey }: ToolCall): RequestKey | undefined {
+function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, { requestKey }: ToolCall): RequestKey | undefined {
   if (requestKey === undefined || tool.effect === "read") return undefined;
   // It comes beside the arguments (in `_meta`, as a flag), so no schema has seen it.
   if (typeof requestKey !== "string" || requestKey === "" || Buffer.byteLength(requestKey) > limits.requestKeyBytesMax || requestKey.includes("\0") || !requestKey.isWellFormed())
     throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
-  return { key: requestKey, fingerprint: fingerprint({ tool: tool.name, args }) };
+  // Two callers may think of the same key and ask for the same: neither may take the other's lease, claim or run for its own.
+  return { key: requestKey, fingerprint: fingerprint({ tool: tool.name, args, writer }) };
 }
 
 function failureOf({ code, message, hint, details }: HoldfastError): ToolFailure {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
+import { openHoldfast } from "../../src/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
@@ -10,6 +11,7 @@ import type { Engine, Store } from "../../src/store/store.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import type { PostgresServer } from "../support/servers/postgres-server.ts";
 import { startPostgres } from "../support/servers/postgres-server.ts";
+import { spawnWorker } from "../support/spawn-worker.ts";
 import { codeOf, commit, commitBatch, commitOf, committed, namespace, put } from "./conformance/fixture.ts";
 
 let server: PostgresServer;
@@ -228,6 +230,25 @@ test("a watcher whose connection was reset hears of what was committed meanwhile
   expect(heard).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   stop.abort();
   await watcher;
+});
+
+test("a script that leaves a store open ends by itself, one that closes it or only watches it ends when it is through, each with exit code 0", { timeout: 30_000 }, async () => {
+  const url = freshUrl();
+  const leaving = ["leave", "close"].map((way) => spawnWorker<{ done: string }>("store-leaver", { url, way }));
+  const watching = spawnWorker<{ done: string }>("store-leaver", { url, way: "watch" });
+  for (const worker of leaving) {
+    await worker.next();
+    await worker.ended();
+  }
+  expect(await watching.next()).toEqual({ done: "watching" });
+  // Nothing but the watch keeps it alive, also while the server is away.
+  await server.kill9();
+  await delay(300);
+  await server.restart();
+  await using holdfast = await openHoldfast({ store: url });
+  await holdfast.state.set("watched", 1);
+  expect(await watching.next()).toEqual({ done: "watch" });
+  await watching.ended();
 });
 
 test("a commit is durable even where the role's default is not to wait for the disk; a stronger default is kept", async () => {

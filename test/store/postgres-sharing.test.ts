@@ -1,9 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
+import { Roads } from "../../src/engines/postgres/roads.ts";
 import { Transaction } from "../../src/engines/postgres/transaction.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
-import { everything } from "../../src/store/ranges.ts";
+import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Engine, Store } from "../../src/store/store.ts";
 import { freshPostgresUrl, sharedPostgres } from "../support/servers/fresh-url.ts";
 import { TransactionPooler } from "../support/servers/transaction-pooler.ts";
@@ -126,6 +127,49 @@ test("what a process remembers of a namespace is never written once another has 
   const late = await storeOf(one).commit(commitOf(put("lease", 3), { checks: [{ key: "lease", is: "present" }] }));
   expect(late).toMatchObject({ ok: false, failed: [{ check: { key: "lease" } }] });
   expect((await commit(storeOf(one), put("lease", 4), { checks: [{ key: "lease", is: "absent" }] })).writes).toMatchObject([{ version: 5, existed: false }]);
+});
+
+test("reads of single keys that are asked for at once share a statement, and each has the answer that it would have had alone", async () => {
+  await using engine = await openPostgresEngine({ url: await freshPostgresUrl() });
+  const keys = Array.from({ length: 40 }, (_, i) => `k${i}`);
+  await commit(storeOf(engine), [...keys.slice(0, 30).map((key) => put(key, { key })), put("k30", 1, { ttlMs: 1 }), put("k31", 1, { ttlMs: 60_000 }), put("k32", null)]);
+  await commit(storeOf(engine, "other"), put("k0", "another's"));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const statements = vi.spyOn(Roads.prototype, "ask");
+  const asked = [...keys.map((key) => [namespace, key, true] as const), ...keys.map((key) => [namespace, key, false] as const), ["other", "k0", true] as const];
+  const answers = await Promise.all(asked.map(([name, key, values]) => engine.read(name, [keyRange(key)], { values })));
+  // Of 81 reads: a page of 32 keys each, for each way of asking.
+  expect(statements.mock.calls.length).toBeLessThanOrEqual(5);
+  statements.mockRestore();
+  const [all, bare] = [await engine.read(namespace, [everything], {}), await engine.read(namespace, [everything], { values: false })];
+  expect(all.entries).toHaveLength(32);
+  for (const [i, [name, key, values]] of asked.entries()) {
+    const { revision, entries, more } = answers[i] as Awaited<ReturnType<Engine["read"]>>;
+    expect({ revision, more }).toEqual({ revision: 1, more: false });
+    if (name === namespace) expect(entries).toEqual((values ? all : bare).entries.filter((entry) => entry.key === key));
+    else expect(entries).toMatchObject([{ value: "another's" }]);
+  }
+  await engine.seal("other", { state: "moved", to: "redis://elsewhere" });
+  const [mine, theirs] = await Promise.allSettled([engine.read(namespace, [keyRange("k1")], {}), engine.read("other", [keyRange("k0")], {})]);
+  expect(mine).toMatchObject({ status: "fulfilled", value: { entries: [{ key: "k1" }] } });
+  expect(theirs).toMatchObject({ status: "rejected", reason: { code: "moved" } });
+});
+
+test("whoever reads after an answered commit sees it, however many others read at the same time", async () => {
+  const url = await freshPostgresUrl();
+  await using writer = await openPostgresEngine({ url });
+  await using reader = await openPostgresEngine({ url });
+  await commit(storeOf(writer), put("n", 0));
+  let isOver = false;
+  const crowd = Array.from({ length: 30 }, async () => {
+    while (!isOver) await reader.read(namespace, [keyRange("n")], {});
+  });
+  for (let n = 1; n <= 60; n += 1) {
+    await commit(storeOf(writer), put("n", n));
+    expect((await reader.read(namespace, [keyRange("n")], {})).entries).toMatchObject([{ value: n, version: n + 1 }]);
+  }
+  isOver = true;
+  await Promise.all(crowd);
 });
 
 test.each(["none", "one of a copy that was killed"])("a process alone with a namespace looks once and then commits in one round trip; seal: %s", async (seal) => {

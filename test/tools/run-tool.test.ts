@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { HoldfastError } from "../../src/kernel/errors.ts";
 import type { Log } from "../../src/kernel/log.ts";
+import { catalog } from "../../src/tools/catalog.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import type { Tool, ToolContext } from "../../src/tools/tool.ts";
 import { defineTool } from "../../src/tools/tool.ts";
@@ -155,6 +156,13 @@ describe("request keys", () => {
     const { call, fails } = await openPrepared();
     await call("state_set", { key: "another", value: 1 }, { requestKey: "once" });
     expect(await fails(name, args, { requestKey: "once" })).toMatchObject({ code: "request_key_reused" });
+  });
+
+  test.each(calls)("%s %j: the key of another caller is refused, and never answered with what that one was given", async (name, args) => {
+    const { call, base } = await openPrepared();
+    await call(name, args, { requestKey: "once" });
+    const tool = catalog.find((each) => each.name === name) as Tool;
+    expect(await runTool(tool, args, { ...base, writer: "somebody else" }, { requestKey: "once" }, () => {})).toMatchObject({ ok: false, error: { code: "request_key_reused" } });
   });
 
   test("the same call in flight twice has one effect", async () => {

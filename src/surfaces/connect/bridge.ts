@@ -119,12 +119,14 @@ class Bridge {
     this.#begin(outgoing(line, message), message);
   }
 
-  /** In the era without sessions, whoever wants no answer closes the connection. In the earlier one the server is told, like everything else. */
+  /**
+   * Whoever wants no answer closes the connection; true: that is all, in the era without sessions. In the earlier one the server is told too,
+   * but not only: on another connection the word may overtake the request it is about, and would then mean nothing.
+   */
   #cancelled(id: unknown): boolean {
     const cancelled = isRequestId(id) ? this.#byId.get(id) : undefined;
-    if (cancelled?.envelope === undefined) return false;
-    cancelled.abort.abort();
-    return true;
+    cancelled?.abort.abort();
+    return cancelled?.envelope !== undefined;
   }
 
   #begin(message: Outgoing, original: Message | undefined): void {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Principal } from "../../domain/identity/principal.ts";
 import { hasRole } from "../../domain/identity/principal.ts";
 import { invalidInput } from "../../kernel/errors.ts";
-import { nestedDeeperThan } from "../../kernel/json-depth.ts";
+import { exceededBound } from "../../kernel/json-bounds.ts";
 import type { ApiAnswer, ApiRequest } from "../dashboard/api-route.ts";
 import type { FoundApiRoute } from "./api-table.ts";
 import type { Exchange } from "./exchange.ts";
@@ -18,8 +18,8 @@ export interface ApiCall {
   readBody(): Promise<Buffer>;
 }
 
-/** Values may be nested 64 deep; what is around them adds a few. */
-const depthMax = 128;
+/** Values may be nested 64 deep and have 100,000 elements; what is around them adds a few. */
+const bounds = { depthMax: 128, elementsMax: 250_000 } as const;
 
 /** Role and namespace are judged before the body is read. */
 export async function callApi({ found: { route, params }, exchange, tenants, challenges, readBody }: ApiCall): Promise<ApiAnswer> {
@@ -57,12 +57,11 @@ function requireJsonType(type: string | undefined): void {
 
 function parseJson(body: Buffer | undefined): unknown {
   if (body === undefined || !isUtf8(body)) throw invalidInput("body", "must be JSON in UTF-8");
-  let value: unknown;
+  const over = exceededBound(body, bounds);
+  if (over !== undefined) throw invalidInput("body", over === "depth" ? `may be nested ${bounds.depthMax} deep` : `may have ${bounds.elementsMax} members and items in all`);
   try {
-    value = JSON.parse(body.toString("utf8"));
+    return JSON.parse(body.toString("utf8"));
   } catch {
     throw invalidInput("body", "must be JSON in UTF-8");
   }
-  if (nestedDeeperThan(body, depthMax)) throw invalidInput("body", `may be nested ${depthMax} deep`);
-  return value;
 }

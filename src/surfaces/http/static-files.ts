@@ -71,14 +71,15 @@ export class StaticFiles {
 
   async send({ file, status }: FoundFile, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.headers["if-none-match"]?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === file.etag)) {
-      response.writeHead(304, { etag: file.etag, "cache-control": file.headers["cache-control"] ?? "no-cache", vary: "Accept-Encoding" });
+      response.writeHead(304, { etag: `W/${file.etag}`, "cache-control": file.headers["cache-control"] ?? "no-cache", vary: "Accept-Encoding" });
       response.end();
       return;
     }
     const [encoding, body] = choose(await file.bodies, request.headers["accept-encoding"]);
     response.writeHead(status, {
       ...file.headers,
-      etag: file.etag,
+      // Weak: the same file in another encoding has other bytes.
+      etag: `W/${file.etag}`,
       vary: "Accept-Encoding",
       "content-length": String(body.length),
       ...(encoding === "identity" ? {} : { "content-encoding": encoding }),

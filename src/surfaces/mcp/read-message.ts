@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { nestedDeeperThan } from "../../kernel/json-depth.ts";
+import { exceededBound, outlineOf } from "../../kernel/json-bounds.ts";
 import type { Message, RequestId } from "./json-rpc.ts";
 import { isPlainObject, isRequestId, rpcErrors } from "./json-rpc.ts";
 
@@ -9,6 +9,10 @@ export const messageLimits = {
   refusableBytesMax: 33_554_432,
   /** Values may be nested 64 deep (see store limits); the envelope around them adds a few. */
   depthMax: 128,
+  /** Members and items of a whole message, in all its lists and objects; one value may have 100,000. */
+  elementsMax: 250_000,
+  /** Of one that calls no tool: nothing in those is data. */
+  plainElementsMax: 10_000,
   batchMessagesMax: 64,
 } as const;
 
@@ -21,6 +25,8 @@ type ReadResult = { readonly ok: true; readonly message: Message } | { readonly 
 export function readMessage(line: Buffer): ReadResult {
   // Decoding would replace bad bytes silently, and the caller would store something it never sent.
   if (!isUtf8(line)) return refuse(null, rpcErrors.parse, "The message is not UTF-8.");
+  const over = exceededBound(line, messageLimits);
+  if (over !== undefined) return refuse(idInOutline(line), rpcErrors.invalidRequest, boundProblem("message", over, messageLimits.elementsMax));
   let value: unknown;
   try {
     value = JSON.parse(line.toString("utf8"));
@@ -36,7 +42,9 @@ export function readMessage(line: Buffer): ReadResult {
       rpcErrors.invalidRequest,
       `A message may have ${messageLimits.bytesMax} bytes; this one has ${line.length}. Store large data elsewhere and keep a reference.`,
     );
-  if (nestedDeeperThan(line, messageLimits.depthMax)) return refuse(id, rpcErrors.invalidRequest, `A message may be nested ${messageLimits.depthMax} deep.`);
+  const { depthMax, plainElementsMax } = messageLimits;
+  if ("method" in value && value.method !== "tools/call" && exceededBound(line, { depthMax, elementsMax: plainElementsMax }) !== undefined)
+    return refuse(id, rpcErrors.invalidRequest, boundProblem("message that calls no tool", "elements", plainElementsMax));
   const problem = shapeProblem(value);
   return problem === undefined ? { ok: true, message: value as unknown as Message } : refuse(id, rpcErrors.invalidRequest, problem);
 }
@@ -46,17 +54,33 @@ type ReadBatch = { readonly ok: true; readonly lines: readonly Buffer[] } | (Rea
 /** The messages of a batch, each as the line it might have been; undefined when the line is none. What is wrong with one message is told when that is read. */
 export function readBatch(line: Buffer): ReadBatch | undefined {
   if (!/^\s*\[/.test(line.toString("latin1", 0, 64)) || !isUtf8(line)) return undefined;
+  if (line.length > messageLimits.bytesMax) return refuseBatch(`A batch may have ${messageLimits.bytesMax} bytes.`);
+  const over = exceededBound(line, messageLimits);
+  if (over !== undefined) return refuseBatch(boundProblem("batch", over, messageLimits.elementsMax));
   let batch: unknown;
   try {
     batch = JSON.parse(line.toString("utf8"));
   } catch {
     return undefined;
   }
-  if (line.length > messageLimits.bytesMax || nestedDeeperThan(line, messageLimits.depthMax))
-    return refuseBatch(`A batch may have ${messageLimits.bytesMax} bytes and be nested ${messageLimits.depthMax} deep.`);
   const { batchMessagesMax } = messageLimits;
   if (!Array.isArray(batch) || batch.length === 0 || batch.length > batchMessagesMax) return refuseBatch(`A batch must have 1 to ${batchMessagesMax} messages.`);
   return { ok: true, lines: batch.map((message) => Buffer.from(JSON.stringify(message))) };
+}
+
+const boundProblem = (what: string, over: "depth" | "elements", elementsMax: number): string =>
+  over === "depth" ? `A ${what} may be nested ${messageLimits.depthMax} deep.` : `A ${what} may have ${elementsMax} members and items in all.`;
+
+/** Of a message that is not parsed: its sender waits for an answer all the same. */
+function idInOutline(line: Buffer): RequestId | null {
+  const outline = outlineOf(line);
+  if (outline.length > messageLimits.plainElementsMax) return null;
+  try {
+    const value: unknown = JSON.parse(outline);
+    return isPlainObject(value) && isRequestId(value.id) ? value.id : null;
+  } catch {
+    return null;
+  }
 }
 
 const refuseBatch = (problem: string): ReadBatch => ({ ok: false, id: null, code: rpcErrors.invalidRequest, problem });

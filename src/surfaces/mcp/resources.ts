@@ -1,3 +1,4 @@
+import { limits } from "../../store/limits.ts";
 import { badCursor, fromCursor, toCursor } from "../../tools/cursor.ts";
 import type { ToolBase, ToolCall } from "../../tools/run-tool.ts";
 import { guides } from "./guides.ts";
@@ -79,7 +80,8 @@ export class Resources {
   /** Up to a hundred ids that begin with the text, for the variable of a template or, without one, the argument of a prompt. */
   async complete(argument: string, text: string, uriTemplate?: string): Promise<{ readonly values: readonly string[]; readonly hasMore: boolean }> {
     const kind = this.#kinds.find((candidate) => candidate.argument === argument && (uriTemplate === undefined || templateOf(candidate) === uriTemplate));
-    if (kind === undefined || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
+    // Longer than any id, nothing begins with it.
+    if (kind === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
     const { ids, more } = await kind.beginning(this.#base, text, pageEntriesMax);
     return { values: ids, hasMore: more };
   }

@@ -187,6 +187,10 @@ describe("a head", () => {
   });
 });
 
+test("liveness says nothing but that it is alive, to whoever asks", async () => {
+  expect(await get("/livez", { "x-forwarded-for": "203.0.113.9" })).toMatchObject({ status: 200, body: "ok\n" });
+});
+
 test("requests that are sent ahead are answered in their order, each with its own answer", async () => {
   using connection = await connectRaw(server.port);
   const one = (i: number) =>

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openCommandLine } from "../../support/cli-host.ts";
 import { buildExecutable, startExecutable } from "../../support/cli-process.ts";
 import { startHttpProcess } from "../../support/http-process.ts";
 import { startHttpServer } from "../../support/http-server.ts";
@@ -175,10 +176,11 @@ describe("holdfast serve", () => {
     });
     expect(stderr).not.toContain("hf_secret");
   });
+});
 
-  test("its own settings are in its help, and not in that of other commands", async () => {
-    const help = async (...args: string[]) => (await startExecutable(built.main, args, { env: { PATH: process.env.PATH } }).finished).stdout;
-    expect(await help("serve", "--help")).toMatch(/--host ADDRESS[\s\S]*--port NUMBER[\s\S]*--allowed-hosts LIST[\s\S]*--rate-limit NUMBER/);
-    for (const other of [await help("--help"), await help("get", "--help")]) expect(other).not.toMatch(/--host|--rate-limit|--allowed/);
-  });
+test("serve's own settings are in its help, and not in that of other commands", async () => {
+  const { run } = openCommandLine();
+  const help = async (...args: string[]) => (await run(args)).stdout;
+  expect(await help("serve", "--help")).toMatch(/--host ADDRESS[\s\S]*--port NUMBER[\s\S]*--allowed-hosts LIST[\s\S]*--rate-limit NUMBER/);
+  for (const other of [await help("help"), await help("get", "--help")]) expect(other).not.toMatch(/--host|--rate-limit|--allowed/);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { messageLimits } from "../../../src/surfaces/mcp/read-message.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import { eras } from "../../support/mcp-connection.ts";
@@ -13,6 +13,8 @@ afterAll(() => endpoint[Symbol.asyncDispose]());
 
 const plain = headersFor("handshake", {});
 const ping = JSON.stringify(requestOf("handshake", 1, "ping"));
+const members = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":0`).join();
+const call = (args: string): string => `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"state_get","arguments":${args}},"id":1}`;
 const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
 describe("what is no message is refused with 400, the reason, and the id where there is one", () => {
@@ -28,6 +30,8 @@ describe("what is no message is refused with 400, the reason, and the id where t
     ["members of nobody", '{"jsonrpc":"2.0","id":"x","method":"ping","extra":1}', -32600, "x"],
     ["parameters that are a list", '{"jsonrpc":"2.0","id":"x","method":"ping","params":[]}', -32600, "x"],
     ["a message nested without end", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${nested(messageLimits.depthMax)}}}`, -32600, 1],
+    ["a message of more members than anything has", call(`{${members(300_000)}}`), -32600, 1],
+    ["a message that calls no tool and has members like data", call(`{${members(20_000)}}`).replace("tools/call", "prompts/get"), -32600, 1],
     ["a message nested a hundred thousand deep", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${nested(100_000)}}}`, -32600, 1],
     ["more than a message may have", JSON.stringify(requestOf("handshake", "big", "ping", { a: "x".repeat(messageLimits.bytesMax) })), -32600, "big"],
   ])("%s", async (_, body, code, id) => {
@@ -131,4 +135,21 @@ test("nothing that was refused is logged with what it carried", async () => {
   await fresh.post("stateless", requestOf("stateless", 1, "tools/list"), { headers: { "mcp-method": "tools/call" } });
   await fresh.post("handshake", { ...handshake(), params: { secret } });
   expect(JSON.stringify(fresh.logged)).not.toContain(secret);
+});
+
+test("a completion of megabytes has no candidates, and is no defect", async () => {
+  const params = { ref: { type: "ref/resource", uri: "holdfast://state/{key}" }, argument: { name: "key", value: "x".repeat(1_000_000) } };
+  const { message } = await endpoint.send({ headers: plain, body: JSON.stringify(requestOf("handshake", 1, "completion/complete", params)) });
+  expect(message.result).toEqual({ completion: { values: [], hasMore: false } });
+});
+
+test("a batch of the most messages makes Node warn of nothing", async () => {
+  const warned: Error[] = [];
+  const onWarning = (warning: Error): void => void warned.push(warning);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const batch = Array.from({ length: messageLimits.batchMessagesMax }, (_, i) => requestOf("handshake", i, "prompts/list"));
+  const { status } = await endpoint.send({ headers: { ...plain, "mcp-protocol-version": "2025-03-26" }, body: JSON.stringify(batch) });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([status, warned]).toEqual([200, []]);
 });

@@ -38,8 +38,10 @@ export const eventOf = (line: string, id?: number): string => `event: message\n$
 export function sendJson(response: ServerResponse, status: number, text: string, headers?: Readonly<Record<string, string>>): void {
   // A write to a connection that is gone would be told as an error of the process.
   if (response.destroyed) return;
-  response.writeHead(status, { "content-type": jsonType, "content-length": Buffer.byteLength(text), ...always, ...headers });
-  response.end(text);
+  const bytes = Buffer.byteLength(text);
+  response.writeHead(status, { "content-type": jsonType, "content-length": bytes, ...always, ...headers });
+  // As many bytes as characters: nothing but ASCII, which need not be encoded.
+  response.end(text, bytes === text.length ? "latin1" : "utf8");
 }
 
 /** The answer to a request in the form the client takes. */

@@ -62,6 +62,8 @@ export class HandshakeEra {
   async postBatch(posted: Posted, lines: readonly Buffer[]): Promise<void> {
     const session = await this.#admit(posted, null);
     if (session === "refused") return;
+    // Each of them may look whether the caller is still there; so many are no leak.
+    posted.response.setMaxListeners(0);
     const answers = (await Promise.all(lines.map((line) => this.#batched(posted, line, session)))).filter((answer) => answer !== undefined);
     const { response, accepted } = posted;
     if (answers.length === 0) return sendAccepted(response);

@@ -1,0 +1,22 @@
+interface SelectFilterProps {
+  readonly label: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly value: string;
+  onChange(value: string): void;
+}
+
+/** One of a list, above a view. */
+export function SelectFilter({ label, options, value, onChange }: SelectFilterProps) {
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

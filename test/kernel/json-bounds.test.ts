@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { exceededBound, outlineOf } from "../../src/kernel/json-bounds.ts";
+
+const bounds = { depthMax: 3, elementsMax: 6 };
+const judge = (json: string) => exceededBound(Buffer.from(json), bounds);
+
+describe("the bounds of a text that is not parsed yet", () => {
+  test.each([
+    ["[[[1]]]", undefined],
+    ["[[[[1]]]]", "depth"],
+    ['{"a":{"b":{"c":{}}}}', "depth"],
+    ["[1,2,3,4,5,6]", undefined],
+    ["[1,2,3,4,5,6,7]", "elements"],
+    ["[{},{},{},{}]", "elements"],
+    ['{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}', undefined],
+    ['{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}', "elements"],
+  ])("%s: %s", (json, over) => {
+    expect(judge(json)).toBe(over);
+    expect(() => JSON.parse(json)).not.toThrow();
+  });
+
+  test("what stands in a string counts for nothing", () => {
+    for (const text of ["[[[[[[[[", ",,,,,,,,,,", '"[[[[[[', '\\"[[[[[[', "\\[[[[[[[", '\\\\"[[[[[,,,,,,,,', "\\\\"])
+      expect(judge(JSON.stringify([text, [text]])), text).toBe(undefined);
+    expect(judge(JSON.stringify(["\\", [[[]]]]))).toBe("depth");
+  });
+
+  test("what is no JSON is judged somehow, and soon", () => {
+    for (const text of ['"', '["', '["\\', '\\"\\"\\"', "]]]]]]]]", '"""""""', "", "\0", '{"a'.repeat(100)]) expect(() => judge(text)).not.toThrow();
+    const beganMs = performance.now();
+    judge('["'.repeat(1_000_000));
+    exceededBound(Buffer.from(`"${"\\".repeat(4_000_000)}`), bounds);
+    expect(performance.now() - beganMs).toBeLessThan(2_000);
+  });
+});
+
+test("the outline of a message has its own members, and nothing of what is in them", () => {
+  const message = { jsonrpc: "2.0", method: "tools/call", params: { a: [1, { id: "no" }], text: '"}],{' }, list: [[], {}], id: 'x"]}' };
+  expect(JSON.parse(outlineOf(Buffer.from(JSON.stringify(message))))).toEqual({ ...message, params: null, list: null });
+});
