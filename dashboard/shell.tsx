@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "./cell.ts";
 import { readToken } from "./data/credential.ts";
 import { connection, tryNow } from "./data/live.ts";
-import { signOut } from "./data/session.ts";
+import { refreshSession, signOut } from "./data/session.ts";
 import { setTheme, theme, themes } from "./data/theme.ts";
 import { RoleBadge } from "./parts/badge.tsx";
 import type { IconName } from "./parts/icon.tsx";
@@ -106,7 +106,7 @@ function NamespaceSwitch({ here }: { readonly here: Route }) {
   return (
     <label class="namespace">
       <span>Namespace</span>
-      <select value={namespace} onChange={(event) => change(event.currentTarget.value)}>
+      <select value={namespace} onFocus={() => void refreshSession()} onChange={(event) => change(event.currentTarget.value)}>
         {names.map((name) => (
           <option key={name} value={name}>
             {plain(name)}

@@ -4,10 +4,12 @@ import type { Config } from "./config.ts";
 import { systemUser } from "./config.ts";
 import { systemNamespace } from "./domain/keyspace.ts";
 import { MemoryEngine } from "./engines/memory/memory-engine.ts";
+import type { Clock } from "./kernel/clock.ts";
 import { HoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog } from "./kernel/log.ts";
 import { version } from "./kernel/version.ts";
+import { maintain } from "./store/maintenance.ts";
 import { openReservedStore } from "./store/namespace-store.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiRoute } from "./surfaces/dashboard/api-route.ts";
@@ -75,13 +77,14 @@ export async function openServing(
     const system = openReservedStore(engine, systemNamespace, clock);
     if (!isLoopback && !(await hasUsableCredential(system, jwtSettings?.issuer))) throw needsCredential(config);
     // Where others come in by a proxy, every one of them would come from this machine, and not every proxy says so.
-    const isPublished = config.publicUrl !== undefined && !isLoopbackAddress(new URL(config.publicUrl).hostname);
+    const names = [...config.allowedHosts.map((host) => host.replace(/:\d+$/, "")), ...(config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname])];
+    const isPublished = names.some((name) => !isLoopbackAddress(name));
     const trustsOperator = isLoopback && !isPublished && config.auth !== "token";
     const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
     const challenges = openChallenges(metadata);
     const tenants = new Tenants({ engine, clock, server, tools, storeOptions: opened.storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });
-    // A read-only server writes nothing of its own either: its sessions live in this process.
-    const sessions = config.readOnly ? openReservedStore(new MemoryEngine(clock), systemNamespace, clock) : system;
+    const passing = config.readOnly ? openPassingEngine(clock, log) : undefined;
+    const sessions = passing === undefined ? system : openReservedStore(passing.engine, systemNamespace, clock);
     const mcp = openMcpHttp({ log, clock, sessions, ...mcpOptions });
     const routes = new Routes({
       tenants,
@@ -133,6 +136,7 @@ export async function openServing(
       async [Symbol.asyncDispose]() {
         await front.stop(limits.stopGraceMs);
         await mcp[Symbol.asyncDispose]();
+        await passing?.[Symbol.asyncDispose]();
         await opened[Symbol.asyncDispose]();
       },
     };
@@ -146,3 +150,18 @@ const needsCredential = ({ host, origins }: Config): HoldfastError =>
   new HoldfastError("invalid_input", `${origins.host}: whoever can reach ${host} would need a credential, and there is none yet; nothing was started`, {
     hint: "Make one first: holdfast token create --name NAME --role write --namespace NAMESPACE",
   });
+
+/** A read-only server writes nothing of its own either: its sessions live in this process, and are looked after like any store. */
+function openPassingEngine(clock: Clock, log: Log): { readonly engine: MemoryEngine } & AsyncDisposable {
+  const engine = new MemoryEngine(clock);
+  const stop = new AbortController();
+  const maintenance = maintain({ engine, clock, log, retention: { ageMs: 0, revisions: 1, tombstones: 0 } }, stop.signal);
+  return {
+    engine,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await maintenance;
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}

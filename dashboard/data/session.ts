@@ -21,6 +21,15 @@ export async function startSession(): Promise<void> {
   }
 }
 
+/** Namespaces come and go while a page is open; that they could not be asked for is no reason to show less. */
+export async function refreshSession(): Promise<void> {
+  try {
+    session.set({ me: await callApi<Me>("/api/me") });
+  } catch {
+    // What was known stays.
+  }
+}
+
 /** Answers why the token is not good; nothing when it is. */
 export async function signIn(token: string): Promise<string | undefined> {
   keepToken(token);

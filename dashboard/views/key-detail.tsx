@@ -1,10 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import type { KeyView, VersionView } from "../../src/surfaces/dashboard/api.ts";
-import { callApi, callTool, queryText } from "../data/api-client.ts";
+import { asFailure, callApi, callTool, queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { formatBytes } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView, prettyJson } from "../parts/json-view.tsx";
+import { announce } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
 import { Answer, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
@@ -68,6 +69,7 @@ function Detail({ entry }: { readonly entry: KeyView }) {
   }, [entry.key]);
   const all = [...entry.versions, ...(older?.versions.filter(({ revision }) => revision < (entry.versions.at(-1)?.revision ?? 0)) ?? [])];
   const versions = all.map((version) => (values.has(version.version) ? { ...version, value: values.get(version.version), omitted: false } : version));
+  const told = (error: unknown): void => announce(`It could not be read: ${asFailure(error).message}`);
   const readOlder = async () => {
     const page = await callApi<KeyView>(`${api}/key${queryText({ key: entry.key, before: versions.at(-1)?.revision })}`);
     setOlder({ versions: [...(older?.versions ?? []), ...page.versions], more: page.more });
@@ -99,10 +101,10 @@ function Detail({ entry }: { readonly entry: KeyView }) {
       <Versions
         versions={versions}
         more={older?.more ?? entry.more}
-        onMore={readOlder}
+        onMore={() => void readOlder().catch(told)}
         textOf={prettyJson}
         whole={({ value, version }) => <JsonView value={value} label={`Value of version ${version}`} />}
-        fetchValue={fetchValue}
+        fetchValue={(version) => void fetchValue(version).catch(told)}
       />
     </>
   );

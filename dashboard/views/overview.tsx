@@ -76,7 +76,7 @@ function Counts({ overview: { counts, runsByStatus }, namespace }: { readonly ov
     ["Runs", counts.runs, "runs", runs.flatMap(([word, count]) => (count === 0 ? [] : `${formatShort(count)} ${word}`)).join(" · ")],
     ["Leases held", counts.leases, "leases", counts.waiting === 0 ? "nobody waits" : `${formatNumber(counts.waiting)} waiting`],
     ["Keys", counts.keys, "keys", undefined],
-    ["Journal entries", counts.journal, "journal", undefined],
+    ["Journal", counts.journal, "journal", undefined],
     ["Notes", counts.notes, "knowledge", undefined],
     ["Research", counts.research, "research", undefined],
   ];

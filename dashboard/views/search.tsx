@@ -93,25 +93,33 @@ function Hits({ hits }: { readonly hits: readonly Hit[] }) {
             </h2>
             <ul class="list">
               {found.map((hit) => (
-                <li key={hit.id}>
-                  <div class="grow">
-                    <a class={kind === "key" || kind === "lease" ? "mono" : undefined} href={hitHref(namespace, hit)}>
-                      <bdi>{visible(hit.title.slice(0, 300))}</bdi>
-                    </a>
-                    {hit.excerpt !== "" && (
-                      <p class="excerpt">
-                        <bdi>{visible(hit.excerpt.slice(0, 400))}</bdi>
-                      </p>
-                    )}
-                  </div>
-                  <Ago at={hit.atMs} />
-                </li>
+                <HitRow key={hit.id} hit={hit} href={hitHref(namespace, hit)} />
               ))}
             </ul>
           </section>
         );
       })}
     </>
+  );
+}
+
+function HitRow({ hit: { kind, title, excerpt, atMs }, href }: { readonly hit: Hit; readonly href: string }) {
+  // A title is often the beginning of the text: it need not be read twice.
+  const repeats = excerpt.startsWith(title.replace(/…$/, ""));
+  return (
+    <li>
+      <div class="grow">
+        <a class={kind === "key" || kind === "lease" ? "mono" : undefined} href={href}>
+          <bdi>{visible((repeats ? excerpt : title).slice(0, 300))}</bdi>
+        </a>
+        {excerpt !== "" && !repeats && (
+          <p class="excerpt">
+            <bdi>{visible(excerpt.slice(0, 400))}</bdi>
+          </p>
+        )}
+      </div>
+      <Ago at={atMs} />
+    </li>
   );
 }
 

@@ -159,7 +159,9 @@ export const tokenKeys = {
 /** In the system namespace. Sessions of MCP's earlier revisions, under a digest of their id; each expires when nobody uses it. */
 export const mcpSessionKeys = {
   all: prefixRange("mcp/session/"),
-  key: (digest: string) => `mcp/session/${digest}`,
+  of: (caller: string) => prefixRange(`mcp/session/${digest(caller)}/`),
+  /** Neither the caller nor the id, which is a secret, can be read from it; and nobody else's id leads to it. */
+  key: (caller: string, id: string) => `mcp/session/${digest(caller)}/${digest(id)}`,
 };
 
 export type HistoryKind = "state" | "lease" | "workflow" | "session" | "checkpoint" | "knowledge";

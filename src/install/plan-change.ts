@@ -92,8 +92,8 @@ function reachOf(client: Client, { http, serverArgs }: ChangeRequest, running: R
     const { command, args } = serverLaunch(running, scope);
     return { kind: "stdio", launch: { command, args: [...args, ...serverArgs] } };
   }
-  if (!client.takesHttp) throw invalidInput("--http", `${client.title} cannot be given an address in its file; add it as a connector in its settings instead`);
-  if (!URL.canParse(http) || !/^https?:$/.test(new URL(http).protocol)) throw invalidInput("--http", "must be an http: or https: URL, for example http://127.0.0.1:7420/mcp");
+  if (!client.takesHttp) throw invalidInput("--http", `${client.title} cannot be given an address in its file; let it start the command holdfast connect URL instead`);
+  if (!URL.canParse(http) || !/^https?:$/.test(new URL(http).protocol)) throw invalidInput("--http", "must be an http: or https: URL, for example http://127.0.0.1:8000/mcp");
   if (serverArgs.length > 0)
     throw invalidInput("--http", `cannot go with ${serverArgs.filter((arg) => arg.startsWith("--")).join(", ")}: a server that is running has its own settings`);
   const { username, password, hash } = new URL(http);

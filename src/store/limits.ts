@@ -27,6 +27,8 @@ export const limits = {
   requestKeptMs: 24 * 3_600_000,
   ttlMsMin: 1,
   ttlMsMax: 10 * 365 * 86_400_000,
+  /** Revisions of history kept of what Holdfast writes for itself. */
+  reservedRevisionsMax: 10_000,
   /** Commits gathered into one durable batch. */
   batchCommitsMax: 512,
   /** Callers waiting for a commit in one process; over it, `unavailable` at once. */

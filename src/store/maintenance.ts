@@ -2,6 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { isHoldfastError } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { limits } from "./limits.ts";
+import { isReservedNamespace } from "./namespace-store.ts";
 import type { Engine, RetentionPolicy } from "./store.ts";
 
 export interface MaintenanceOptions {
@@ -19,6 +20,13 @@ export interface MaintenanceOptions {
 
 /** Rows one compaction slice may forget: a few milliseconds of work, so that writers hardly notice. */
 const compactSlice = 500;
+
+/** Whoever may only read makes Holdfast write for itself too (a session begun, a token used): nobody asks for that history, and it must not fill the store. */
+const shortly = ({ ageMs, revisions, tombstones }: RetentionPolicy): RetentionPolicy => ({
+  ageMs,
+  revisions: Math.min(revisions, limits.reservedRevisionsMax),
+  tombstones: Math.min(tombstones, limits.reservedRevisionsMax),
+});
 
 /**
  * Reclaims space in small steps until the signal aborts. Correctness never waits for it: expiry is judged when reading and writing.
@@ -42,7 +50,8 @@ export async function maintain(
     }
     if (!compactNow) return;
     for (const chore of chores) await chore(namespace);
-    while (!signal.aborted && (await engine.compact(namespace, retention, compactSlice)).more) await clock.rest(5, signal);
+    const kept = isReservedNamespace(namespace) ? shortly(retention) : retention;
+    while (!signal.aborted && (await engine.compact(namespace, kept, compactSlice)).more) await clock.rest(5, signal);
   };
   let compactAtMs = clock.nowMs() + compactEveryMs;
   while (!signal.aborted) {

@@ -342,4 +342,30 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { name: "Journal" }).waitFor();
     expect(await page.getByRole("link", { name: "Knowledge" }).isVisible()).toBe(false);
   });
+
+  test("on a phone every dialog fits its width", async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    await desk.call("lease_acquire", { resource_id: "narrow", holder_id: "worker-1", ttl_seconds: 60 });
+    for (const [path, button] of [
+      ["/tokens", "New token"],
+      ["/ns/default/keys", "New key"],
+      ["/ns/default/keys/limits", "Edit"],
+      ["/ns/default/knowledge/race", "Supersede"],
+      ["/ns/default/leases", "Release narrow"],
+    ] as const) {
+      await visit(page, path);
+      await page.getByRole("button", { name: button }).click();
+      await dialog().waitFor();
+      expect(
+        await dialog().evaluate((element) => [element, ...element.querySelectorAll("footer, .dialog-body")].map((part) => part.scrollWidth - part.clientWidth)),
+        button,
+      ).toEqual([0, 0, 0]);
+      const edges = await dialog().evaluate((element) =>
+        [...element.querySelectorAll("button")].map((each) => each.getBoundingClientRect()).every(({ left, right }) => left >= 0 && right <= innerWidth),
+      );
+      expect(edges, button).toBe(true);
+      await page.keyboard.press("Escape");
+      await gone();
+    }
+  });
 });

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { silentLog } from "../../src/kernel/log.ts";
+import { limits } from "../../src/store/limits.ts";
 import { maintain } from "../../src/store/maintenance.ts";
-import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { openNamespaceStore, openReservedStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
@@ -33,4 +34,20 @@ test("a namespace that was moved away, or is on its way, does not keep the other
   const compacted = await Promise.all(names.map(async (name) => (await engine.dump(name, { part: "keys" })).facts.compacted));
   expect(compacted.slice(0, 2)).toEqual([0, 0]);
   expect(compacted[2]).toBeGreaterThan(5);
+});
+
+test("what Holdfast writes for itself has a short history, whatever is kept of the callers' own", async () => {
+  const clock = manualClock();
+  const engine = new MemoryEngine(clock);
+  const stores = [openReservedStore(engine, ".system", clock), openNamespaceStore(engine, "callers", clock)];
+  const extra = 50;
+  for (const store of stores) for (let i = 0; i < limits.reservedRevisionsMax + extra; i += 1) await store.commit({ writer: "w", writes: [{ op: "put", key: "k", value: i }] });
+  const stop = new AbortController();
+  const retention = { ageMs: 30 * 86_400_000, revisions: 1_000_000, tombstones: 1_000_000 };
+  const running = maintain({ engine, clock, log: silentLog, retention, sweepEveryMs: 100, compactEveryMs: 200 }, stop.signal);
+  await clock.advanceBy(500);
+  stop.abort();
+  await running;
+  const compacted = await Promise.all(stores.map(async ({ namespace }) => (await engine.dump(namespace, { part: "keys" })).facts.compacted));
+  expect(compacted).toEqual([extra, 0]);
 });

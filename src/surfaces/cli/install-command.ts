@@ -31,7 +31,7 @@ export const installCommand: Command = {
     "holdfast install claude-code",
     "holdfast install cursor --scope project --profile coding",
     "holdfast install codex --dry-run",
-    "holdfast install vscode --http http://127.0.0.1:7420/mcp",
+    "holdfast install vscode --http http://127.0.0.1:8000/mcp",
   ],
   run: (invocation) => changeClient("install", invocation),
 };

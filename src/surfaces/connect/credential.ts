@@ -24,10 +24,6 @@ export class Credential {
     return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
   }
 
-  get isGiven(): boolean {
-    return this.#token !== undefined;
-  }
-
   /** True: there is another one now. */
   renew(): boolean {
     if (this.#file === undefined) return false;

@@ -10,13 +10,18 @@ export interface ToolAnswer {
   readonly text: string;
 }
 
+/** A server, or what leads to some. Rejects with `Cut` when no answer comes. */
+export interface ToolCaller {
+  call(name: string, args: Readonly<Record<string, unknown>>, requestKey?: string): Promise<ToolAnswer>;
+}
+
 /** The server was killed before it answered: the call may or may not have happened. */
 export class Cut extends Error {}
 
 const stderrCharsMax = 4_000;
 
 /** One real MCP server over stdio, spoken to in raw lines. What it wrote before a kill is still heard: the pipe outlives it. */
-export class ServerProcess {
+export class ServerProcess implements ToolCaller {
   /** The handshake is done. */
   readonly ready: Promise<void>;
   readonly firstCallAnswered: Promise<void>;

@@ -1,4 +1,4 @@
-import type { ServerProcess, ToolAnswer } from "./server-process.ts";
+import type { ToolAnswer, ToolCaller } from "./server-process.ts";
 import { Cut } from "./server-process.ts";
 
 /** One request as its client saw it, with everything it was told about it. */
@@ -30,7 +30,7 @@ export class ToolJournal {
 
   /** Sends a new request. Rejects with `Cut` when the server is killed first. */
   call(
-    server: ServerProcess,
+    server: ToolCaller,
     { label, tool, args, keyed }: { readonly label: string; readonly tool: string; readonly args: Record<string, unknown>; readonly keyed: boolean },
   ): Promise<ToolAnswer> {
     const recorded: RecordedCall = { label, tool, args, requestKey: keyed ? `key of ${label}` : undefined, answers: [], cuts: 0, sent: 0 };
@@ -39,7 +39,7 @@ export class ToolJournal {
   }
 
   /** Sends a request for the first time or again, with the same key and arguments. */
-  async send(server: ServerProcess, recorded: RecordedCall): Promise<ToolAnswer> {
+  async send(server: ToolCaller, recorded: RecordedCall): Promise<ToolAnswer> {
     recorded.sent += 1;
     try {
       const answer = await server.call(recorded.tool, recorded.args, recorded.requestKey);

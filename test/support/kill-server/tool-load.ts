@@ -1,6 +1,6 @@
 import type { Random } from "../../../src/verify/random.ts";
 import { between, pick } from "../../../src/verify/random.ts";
-import type { ServerProcess, ToolAnswer } from "./server-process.ts";
+import type { ToolAnswer, ToolCaller } from "./server-process.ts";
 import { Cut } from "./server-process.ts";
 import type { ToolJournal } from "./tool-journal.ts";
 
@@ -97,7 +97,7 @@ async function workOnRun({ change, read, random }: Lane): Promise<void> {
 }
 
 /** Keeps so many calls in flight, of every kind, until the server is killed. Calls that another server's end cut off come first. */
-export async function putUnderLoad(server: ServerProcess, { journal, random }: LoadContext, lanes: number): Promise<void> {
+export async function putUnderLoad(server: ToolCaller, { journal, random }: LoadContext, lanes: number): Promise<void> {
   const lane: Lane = {
     random,
     change: (tool, args) => {

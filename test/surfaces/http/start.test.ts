@@ -35,6 +35,8 @@ describe("a server starts", () => {
   test("behind a public address nobody is taken for the operator: a proxy makes everybody local, and may not say so", async () => {
     await using published = await start({ "public-url": "https://holdfast.example.com" });
     expect((await published.fetch("/api/me")).status).toBe(401);
+    await using named = await start({ "allowed-hosts": "holdfast.example.com" });
+    expect((await named.fetch("/api/me")).status).toBe(401);
     await using own = await start({ "public-url": "http://localhost:8000" });
     expect((await own.fetch("/api/me")).status).toBe(200);
   });

@@ -3,7 +3,7 @@ import { systemNamespace } from "../../../src/domain/keyspace.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { openReservedStore } from "../../../src/store/namespace-store.ts";
-import { sessionKnownMs, sessionTtlMs } from "../../../src/surfaces/mcp/http/sessions.ts";
+import { sessionKnownMs, sessionsPerCallerMax, sessionTtlMs } from "../../../src/surfaces/mcp/http/sessions.ts";
 import { subscribedUrisMax } from "../../../src/surfaces/mcp/subscriptions.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import type { Endpoint } from "../../support/mcp-endpoint.ts";
@@ -46,6 +46,24 @@ describe("a session of the handshake era", () => {
     expect(entries).toHaveLength(2);
     expect(JSON.stringify(entries)).not.toContain(first["mcp-session-id"]);
     expect(JSON.stringify(entries)).not.toContain("tester");
+  });
+
+  test("of a caller that opens them without end takes the place of its oldest ones; another caller's stay", async () => {
+    const clock = manualClock();
+    await using endpoint = await openEndpoint({ engine: new MemoryEngine(clock), clock });
+    const kept = await openSession(endpoint, { caller: "quiet" });
+    const oldest = await openSession(endpoint, { caller: "flood" });
+    await clock.advanceBy(1_000);
+    for (let i = 1; i < sessionsPerCallerMax; i += 1) await openSession(endpoint, { caller: "flood" });
+    expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood" })).status).toBe(200);
+    await clock.advanceBy(sessionKnownMs + 1);
+    const newest = await openSession(endpoint, { caller: "flood" });
+    expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood" })).status).toBe(404);
+    for (const [headers, caller] of [
+      [newest, "flood"],
+      [kept, "quiet"],
+    ] as const)
+      expect((await endpoint.post("handshake", ping, { headers, caller })).status).toBe(200);
   });
 
   test("is not needed: a client that sends none is served", async () => {

@@ -56,7 +56,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
     const heartbeat = setInterval(() => this.#beat(), keepAliveMs);
     heartbeat.unref();
     try {
-      await sessions.follow(session, this);
+      await sessions.follow(session, tenant.access.key, this);
       await this.#guarded(() => this.#begin());
       await this.#closed;
     } catch (error) {

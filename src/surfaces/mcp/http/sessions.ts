@@ -12,14 +12,17 @@ import { Subscriptions, subscribedUrisMax } from "../subscriptions.ts";
 
 /** A session that nobody uses is forgotten after this; its client then shakes hands again. */
 export const sessionTtlMs = 24 * 3_600_000;
+/** One caller's open sessions; a client that opens one after the other and never says goodbye loses its oldest ones. */
+export const sessionsPerCallerMax = 1_000;
+/** So many of them go at once, so that not every further one has to look for the oldest. */
+const forgottenAtOnce = 100;
 /** What one node ended may live on so long in the memory of another. */
 export const sessionKnownMs = 5_000;
 const sessionsKnownMax = 10_000;
 const streamsWatchedMax = 65_536;
 
-/** What a session of the handshake era holds: whose it is, and which resources it wants to hear about since which revision. */
+/** What a session of the handshake era holds: which resources it wants to hear about since which revision. Whose it is stands in its key. */
 interface SessionRecord {
-  readonly caller: string;
   readonly uris: readonly (readonly [uri: string, since: Revision])[];
 }
 
@@ -77,8 +80,8 @@ export class Sessions {
 
   async open(caller: string): Promise<Session> {
     const session = sessionOf(randomBase64Url(32));
-    const record: SessionRecord = { caller: digest(caller), uris: [] };
-    await this.#store.commit({ writes: [this.#put(session, record)], writer: systemWriter });
+    if ((await this.#store.count(mcpSessionKeys.of(caller))) >= sessionsPerCallerMax) await this.#forgetOldest(caller);
+    await this.#store.commit({ writes: [this.#put(session, caller, [])], writer: systemWriter });
     this.#remember(session, caller);
     return session;
   }
@@ -114,13 +117,13 @@ export class Sessions {
     const session = await this.find(id, caller);
     if (session === undefined) return false;
     this.#known.delete(id);
-    await this.#store.commit({ writes: [{ op: "delete", key: keyOf(id) }], writer: systemWriter });
+    await this.#store.commit({ writes: [{ op: "delete", key: mcpSessionKeys.key(caller, id) }], writer: systemWriter });
     return true;
   }
 
   /** Resolves when every later change of the session will be told. */
-  async follow({ id }: Session, follower: SessionFollower): Promise<void> {
-    await this.#followers.add(follower, [keyOf(id)]);
+  async follow({ id }: Session, caller: string, follower: SessionFollower): Promise<void> {
+    await this.#followers.add(follower, [mcpSessionKeys.key(caller, id)]);
   }
 
   unfollow(follower: SessionFollower): void {
@@ -141,15 +144,14 @@ export class Sessions {
     this.#remember(session, caller);
     // In use: its time begins anew, but not with every request. Whoever changes it in this moment renews it too.
     if ((entry.expiresAtMs as number) - this.#clock.nowMs() < sessionTtlMs / 2)
-      await this.#store.commit({ checks: [{ key: entry.key, version: entry.version }], writes: [this.#put(session, recordOf(entry))], writer: systemWriter });
+      await this.#store.commit({ checks: [{ key: entry.key, version: entry.version }], writes: [this.#put(session, caller, recordOf(entry).uris)], writer: systemWriter });
     return session;
   }
 
   async #entry(id: string, caller: string): Promise<Entry | undefined> {
     if (!/^[\w-]{43}$/.test(id)) return undefined;
-    const { entries } = await this.#store.read(keyRange(keyOf(id)));
-    const [entry] = entries;
-    return entry !== undefined && recordOf(entry).caller === digest(caller) ? entry : undefined;
+    const { entries } = await this.#store.read(keyRange(mcpSessionKeys.key(caller, id)));
+    return entries[0];
   }
 
   async #change(session: Session, caller: string, decide: (uris: SessionRecord["uris"]) => SessionRecord["uris"] | undefined): Promise<void> {
@@ -159,18 +161,24 @@ export class Sessions {
         decide: async () => {
           const entry = await this.#entry(session.id, caller);
           if (entry === undefined) throw new HoldfastError("not_found", "The session has ended.");
-          const record = recordOf(entry);
-          const uris = decide(record.uris);
+          const uris = decide(recordOf(entry).uris);
           if (uris === undefined) return { answer: undefined };
-          return { checks: [{ key: entry.key, version: entry.version }], writes: [this.#put(session, { ...record, uris })], note: null };
+          return { checks: [{ key: entry.key, version: entry.version }], writes: [this.#put(session, caller, uris)], note: null };
         },
         finish: () => {},
       },
     );
   }
 
-  #put({ id }: Session, { caller, uris }: SessionRecord) {
-    return { op: "put", key: keyOf(id), value: { caller, uris: uris.map(([uri, since]) => [uri, since]) }, ttlMs: sessionTtlMs } as const;
+  /** Those unused for longest: a session in use is written again now and then. */
+  async #forgetOldest(caller: string): Promise<void> {
+    const { entries } = await this.#store.read(mcpSessionKeys.of(caller), { limit: sessionsPerCallerMax });
+    const oldest = entries.toSorted((one, other) => one.updatedAtMs - other.updatedAtMs).slice(0, forgottenAtOnce);
+    await this.#store.commit({ writes: oldest.map(({ key }) => ({ op: "delete", key })), writer: systemWriter });
+  }
+
+  #put({ id }: Session, caller: string, uris: SessionRecord["uris"]) {
+    return { op: "put", key: mcpSessionKeys.key(caller, id), value: { uris: uris.map(([uri, since]) => [uri, since]) }, ttlMs: sessionTtlMs } as const;
   }
 
   #remember(session: Session, caller: string): void {
@@ -182,6 +190,5 @@ export class Sessions {
 }
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
-const keyOf = (id: string): string => mcpSessionKeys.key(digest(id));
 const sessionOf = (id: string): Session => ({ id, label: `session-${digest(id).slice(0, 12)}` });
 const recordOf = ({ value }: Entry): SessionRecord => value as unknown as SessionRecord;
