@@ -257,7 +257,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: "must be a non-empty name",
     fallback: "USER@HOST:SESSION where a command needs a holder or an agent, none elsewhere",
     meaning:
-      "Who the command line acts as: the holder of leases and claims, and the label in history. Where a holder is needed and none is given: USER@HOST:SESSION. SESSION is the id of the terminal session (of the parent process where the system does not tell), so that two terminals are two holders.",
+      "Who the command line acts as: the holder of leases and claims, and the label in history. SESSION in the default is the id of the terminal session (of the parent process where the system does not tell): two terminals are two holders.",
   },
   host: {
     flag: "host",
@@ -498,8 +498,14 @@ export const settingFlags: readonly {
   readonly hidden?: boolean;
   readonly of?: string;
 }[] = [
-  ...Object.values(settingSources).flatMap(({ flag: name, takes, meaning, choices, of }) =>
-    name === undefined ? [] : [{ name, takes, meaning, choices, hidden: of !== undefined, of }],
+  ...Object.values(settingSources).flatMap(({ flag: name, takes, choices, of, ...told }) =>
+    name === undefined ? [] : [{ name, takes, meaning: withDefault({ choices, ...told }), choices, hidden: of !== undefined, of }],
   ),
   { name: configFileSource.flag, takes: configFileSource.takes, meaning: configFileSource.meaning },
 ];
+
+/** What a help text says of a flag: also what it accepts, where the meaning does not name it, and what counts without it. */
+function withDefault({ meaning, choices = [], fallback }: Pick<SettingSource, "meaning" | "choices" | "fallback">): string {
+  const accepted = choices.every((choice) => meaning.includes(choice)) ? "" : ` One of ${choices.join(", ")}.`;
+  return `${meaning}${accepted}${fallback === "none" || fallback === "false" ? "" : ` Default: ${fallback}.`}`;
+}

@@ -1,11 +1,10 @@
 // A LangGraph agent without a model: a graph whose tool node is made of the server's tools, and messages as a model would write them.
-// Arguments: the folder with LangGraph in it, the server's URL and a token. Prints one JSON object of facts.
+// Arguments: where LangChain's adapter is, the server's URL and a token. Prints one JSON object of facts.
 import { createRequire } from "node:module";
-import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [folder, url, token] = process.argv.slice(2);
-const { resolve } = createRequire(join(folder, "package.json"));
+const [adapter, url, token] = process.argv.slice(2);
+const { resolve } = createRequire(adapter);
 const load = (name) => import(pathToFileURL(resolve(name)).href);
 
 const { MultiServerMCPClient } = await load("@langchain/mcp-adapters");
