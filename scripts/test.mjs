@@ -18,6 +18,8 @@ const suites = [
   { path: /^test\/stories\/python/, suite: "story: Python client", engine: "sqlite" },
   { path: /^test\/stories\/prometheus/, suite: "story: Prometheus", engine: "sqlite" },
   { path: /^test\/stories\/clients/, suite: "story: real clients", engine: "sqlite" },
+  { path: /^test\/stories\/http-clients/, suite: "story: clients over HTTP", engine: "sqlite" },
+  { path: /^test\/conformance\//, suite: "MCP conformance", engine: "sqlite" },
   { path: /^test\/stories\//, suite: "stories", engine: "sqlite" },
   { path: /^test\/store\/memory/, suite: "store conformance", engine: "memory" },
   { path: /^test\/store\/sqlite\.test/, suite: "store conformance", engine: "sqlite" },
@@ -75,6 +77,8 @@ const clients = node24.then(async () => [
   await service("Inspector", "inspector.mjs"),
   await service("Python client", "python-client.mjs"),
   await service("Clients", "clients.mjs"),
+  await service("LangGraph", "langgraph.mjs"),
+  await service("Conformance suite", "conformance.mjs"),
 ]);
 
 const chromium = clients.then(() => service("Chromium", "chromium.mjs"));
@@ -93,7 +97,7 @@ await Promise.all([redis, postgres]);
 
 // Campaigns start dozens of processes each: one file at a time. What looks at the clock runs last, when nothing else does.
 const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers", "test/load"];
-const quiet = ["test/timing", "test/browser"];
+const quiet = ["test/timing", "test/conformance", "test/browser"];
 const apart = ["test/stories", ...campaigns, ...quiet];
 
 // Two streams: much of what both do is to wait, for disks, servers and lapses.

@@ -17,25 +17,27 @@ const characterPixels = 7;
 const fitting = (text: string, room: number): string =>
   text.length * characterPixels > room - 12 ? `${text.slice(0, Math.max(1, Math.floor((room - 18) / characterPixels)))}…` : text;
 
-const lastHeldMs = ({ spans }: Overview["leaseOccupancy"][number]): number => Math.max(...spans.map(({ untilMs }) => untilMs ?? Number.POSITIVE_INFINITY));
-
 /** A lane for each resource: who held it when, over the last hour. A bar that reaches the right edge is held now. */
-export function OccupancyChart({ lanes }: { readonly lanes: Overview["leaseOccupancy"] }) {
+export function OccupancyChart({ lanes, complete }: { readonly lanes: Overview["leaseOccupancy"]; readonly complete: boolean }) {
   const [box, width] = useWidth<HTMLDivElement>();
   // Drawn again as time goes by; a pixel is about ten seconds.
   useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
   const nowMs = serverNowMs();
   const fromMs = nowMs - windowMs;
-  // What is held now comes first, then what was held last.
-  const shown = lanes.toSorted((a, b) => lastHeldMs(b) - lastHeldMs(a)).slice(0, lanesMax);
+  // In the server's order: leases before claims of runs, of which there may be hundreds, and what was held last before the others.
+  const shown = lanes.slice(0, lanesMax);
   const height = shown.length * laneHeight + axisHeight;
   const x = linear(fromMs, nowMs, 0, width);
   const held = lanes.filter(({ spans }) => spans.some(({ untilMs }) => untilMs === undefined)).length;
   const summary = `${plural(lanes.length, "resource")} held in the last hour, ${held === 0 ? "none" : held} of them now.`;
+  const notes = [
+    ...(lanes.length > lanesMax ? [`${lanesMax} of ${plural(lanes.length, "resource")} shown`] : []),
+    ...(complete ? [] : ["history does not reach further back, or there was too much to show"]),
+  ];
   return (
     <ChartFigure
       summary={summary}
-      note={lanes.length > lanesMax ? `${lanesMax} of ${plural(lanes.length, "resource")} shown` : undefined}
+      note={notes.length === 0 ? undefined : notes.join("; ")}
       headings={["Resource", "Holder", "From", "Until", "Held for"]}
       rows={lanes.flatMap(({ resource, spans }) =>
         spans.map(({ holder, fromMs: start, untilMs }) => [

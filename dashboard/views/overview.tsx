@@ -46,7 +46,7 @@ export function OverviewView() {
                 {overview.leaseOccupancy.length === 0 ? (
                   <Empty title="Nothing was held in the last hour">When agents hold leases or claim runs, this shows who had what and for how long.</Empty>
                 ) : (
-                  <OccupancyChart lanes={overview.leaseOccupancy} />
+                  <OccupancyChart lanes={overview.leaseOccupancy} complete={overview.leaseOccupancyComplete !== false} />
                 )}
               </Panel>
               <Panel title="Fleet" class="half" aside={overview.agents.length > 0 && plural(overview.agents.length, "agent")}>

@@ -23,7 +23,9 @@ export function SignInView() {
       <form class="sign-in-card" onSubmit={submit} noValidate>
         <Mark />
         <h1>Holdfast</h1>
-        <p class="lead">{out?.refused === true ? "Your token is no longer good: it expired or was revoked." : "This server wants a token before it shows anything."}</p>
+        <p class="lead">
+          {out?.refused === true && problem === undefined ? "Your token is no longer good: it expired or was revoked." : "This server wants a token before it shows anything."}
+        </p>
         <Field label="Token" hint="It stays in this tab and is forgotten when you close it." error={problem}>
           {(ids) => <input {...ids} type="password" autocomplete="off" spellcheck={false} value={token} onInput={(event) => setToken(event.currentTarget.value)} />}
         </Field>

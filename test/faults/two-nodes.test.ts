@@ -124,9 +124,12 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
   }
   await systemClock.sleep(workMs);
   isOver = true;
+  console.error("DBG over", journal.calls.length, balancer.figures, performance.now() - startedMs);
   await Promise.all(mixed);
+  console.error("DBG mixed", performance.now() - startedMs);
   const raised = (await Promise.all(counting)).reduce((sum, times) => sum + times, 0);
 
+  console.error("DBG counted", raised, performance.now() - startedMs, journal.unanswered.length);
   // Every request with a key is asked once more, whether it was answered or not: what is told now must be what was told then.
   for (const recorded of journal.unanswered.splice(0)) await untilAnswered(caller, journal, recorded);
   for (const recorded of journal.calls.filter(({ requestKey, answers }) => requestKey !== undefined && answers[0]?.isError === false))
@@ -134,6 +137,7 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
   const tally = (await caller.call("state_get", { key: "tally" })).structured;
   expect(tally).toMatchObject({ value: raised, version: raised });
 
+  console.error("DBG asked", performance.now() - startedMs, watchers.map(updatesIn), watchers.map((w) => w.logged));
   // Both watchers have come over both kills: what is written now reaches them.
   const heard = watchers.map(updatesIn);
   await caller.call("state_set", { key: "tally", value: "the end", agent_id: "last" });

@@ -13,12 +13,12 @@ export interface InspectorAnswer {
   readonly stderr: string;
 }
 
-/** The official Inspector on the command line. Every call is a client process and a server process of its own: only the store lasts. */
-export async function openInspector(installed: InstalledPackage, era: Era) {
+/** The official Inspector on the command line. Every call is a client process of its own and, unless `target` names a server, a server process too: only the store lasts. */
+export async function openInspector(installed: InstalledPackage, era: Era, target: readonly string[] = [installed.command]) {
   const [node, launcher] = await Promise.all([requireService("node24.mjs"), requireService("inspector.mjs")]);
 
   async function inspect(...args: string[]): Promise<InspectorAnswer> {
-    const words = [launcher, "--cli", "--format", "json", "--quiet", "--protocol-era", era, ...args, installed.command];
+    const words = [launcher, "--cli", "--format", "json", "--quiet", "--protocol-era", era, ...args, ...target];
     // Its own settings stay in the story's folder, and it asks no keychain.
     const env = { ...process.env, HOME: installed.folder, MCP_INSPECTOR_SECRET_STORE: "memory" };
     const child = spawn(node, words, { stdio: ["ignore", "pipe", "pipe"], env });

@@ -33,7 +33,7 @@ export function openApiFixtures() {
     route("POST", "/api/fixture/echo", async (request) => ({ json: await request.json() })),
     route("GET", "/api/fixture/large", async () => ({ json: "x".repeat(8_000_000) })),
     route("GET", "/api/fixture/throw", async () => {
-      throw new Error("secret inside: SELECT * FROM kv in /root/data at password=hunter2");
+      throw new Error("secret inside: SELECT * FROM kv in /srv/data at password=hunter2");
     }),
     /** One event and then silence. */
     route("GET", "/api/fixture/quiet", async ({ signal, lastEventId }) => {

@@ -42,10 +42,11 @@ export class RoundRobinProxy implements AsyncDisposable {
     let isConnected = false;
     const onward = request({ host: "127.0.0.1", port: this.#ports[node], agent: this.#agent, method: incoming.method, path: incoming.url, headers: incoming.headers });
     onward.once("socket", (socket) => {
-      if (!socket.connecting) isConnected = true;
-      socket.once("connect", () => {
-        isConnected = true;
-      });
+      isConnected = !socket.connecting;
+      if (socket.connecting)
+        socket.once("connect", () => {
+          isConnected = true;
+        });
     });
     const lose = (): void => {
       this.figures.cut += 1;

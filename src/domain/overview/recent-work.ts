@@ -75,11 +75,13 @@ interface HeldSpan {
   readonly untilMs?: number;
 }
 
-/** Who held what since a moment. `live`: what is held now, of which the store knows since when. */
+/** Who held what since a moment. `live`: what is held now, of which the store knows since when. `complete`: whether all since that moment was looked at. */
 export function occupancyOf(
   { holds }: RecentWork,
-  { sinceMs, nowMs, live }: { readonly sinceMs: number; readonly nowMs: number; readonly live: readonly LeaseOverview[] },
+  { sinceMs, nowMs, live, complete }: { readonly sinceMs: number; readonly nowMs: number; readonly live: readonly LeaseOverview[]; readonly complete: boolean },
 ): readonly Occupancy[] {
+  // What was held before the first row that was looked at is not known, and must not be drawn.
+  const knownSinceMs = complete ? sinceMs : Math.max(sinceMs, holds[0]?.atMs ?? sinceMs);
   const byResource = new Map<string, LogRow[]>(live.map(({ resource }) => [resource, []]));
   for (const row of holds) {
     const resource = leaseKeys.resourceOf(row.key);
@@ -88,7 +90,9 @@ export function occupancyOf(
     else rows.push(row);
   }
   const liveByResource = new Map(live.map((lease) => [lease.resource, lease]));
-  return [...byResource].map(([resource, rows]) => ({ resource, spans: spansOf(rows, sinceMs, nowMs, liveByResource.get(resource)) })).filter(({ spans }) => spans.length > 0);
+  return [...byResource]
+    .map(([resource, rows]) => ({ resource, spans: spansOf(rows, { sinceMs, knownSinceMs, nowMs }, liveByResource.get(resource)) }))
+    .filter(({ spans }) => spans.length > 0);
 }
 
 interface OpenSpan {
@@ -97,7 +101,11 @@ interface OpenSpan {
   expiresAtMs: number;
 }
 
-function spansOf(rows: readonly LogRow[], sinceMs: number, nowMs: number, live: LeaseOverview | undefined): readonly HeldSpan[] {
+function spansOf(
+  rows: readonly LogRow[],
+  { sinceMs, knownSinceMs, nowMs }: { readonly sinceMs: number; readonly knownSinceMs: number; readonly nowMs: number },
+  live: LeaseOverview | undefined,
+): readonly HeldSpan[] {
   const spans: HeldSpan[] = [];
   let open: OpenSpan | undefined;
   const close = (atMs: number): void => {
@@ -112,7 +120,7 @@ function spansOf(rows: readonly LogRow[], sinceMs: number, nowMs: number, live: 
     const { holder } = row.value as { readonly holder: string };
     if (open !== undefined && (open.holder !== holder || open.expiresAtMs <= row.atMs)) close(row.atMs);
     // The first row that is left may be a renewal: then it was held already.
-    open ??= { holder, fromMs: i === 0 && row.record?.op === "renew" ? sinceMs : row.atMs, expiresAtMs: 0 };
+    open ??= { holder, fromMs: i === 0 && row.record?.op === "renew" ? knownSinceMs : row.atMs, expiresAtMs: 0 };
     open.expiresAtMs = row.expiresAtMs ?? Number.POSITIVE_INFINITY;
   }
   if (open !== undefined && open.expiresAtMs <= nowMs) close(nowMs);

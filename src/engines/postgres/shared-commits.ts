@@ -12,7 +12,7 @@ import { remaining } from "./session.ts";
 /** Namespaces in one transaction at most. */
 const partsMax = 64;
 /** Transactions at once. */
-const lanesMax = 2;
+const lanesMax = 1;
 /** Fewer commits than this are not shared out among them. */
 const shareMin = 16;
 /** How long a transaction of several waits for a namespace that another process has locked. */

@@ -35,7 +35,7 @@ const tokenCreateCommand: Command = {
   examples: [
     "holdfast token create --name ci --role write --namespace builds",
     "holdfast token create --name dashboard --role read --namespace '*' --expires 90d",
-    "holdfast token create --name anna --role admin --namespace '*' --json",
+    "holdfast token create --name ops --role admin --namespace '*' --json",
   ],
   run: runCreate,
 };

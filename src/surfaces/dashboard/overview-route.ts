@@ -71,6 +71,7 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     findStuckWork(base, leases, nowMs),
     followWork(store, memory.work, { revision, sinceMs }),
   ]);
+  const complete = commits.complete && memory.work.since <= commits.since;
   const agents = await toActivities(base, [...memory.work.agents.values()].slice(-looked.agents).reverse());
   return {
     nowMs,
@@ -79,8 +80,8 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     runsByStatus: { looked: found.runs.length, byStatus: byStatus(found.runs) },
     commitsPerMinute: { complete: commits.complete, ...(commits.estimated ? { estimated: true } : {}), minutes: commits.minutes },
     runDurations: durationsOf(found.runs),
-    leaseOccupancy: byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases })).slice(0, looked.occupied),
-    leaseOccupancyComplete: commits.complete && memory.work.since <= commits.since,
+    leaseOccupancy: byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases, complete })).slice(0, looked.occupied),
+    leaseOccupancyComplete: complete,
     agents: agents.map((last) => {
       const agent = last.agent ?? last.writer;
       return { agent, writer: last.writer, lastAtMs: last.atMs, lastDid: didOf(last), holds: leases.filter(({ holder }) => holder === agent).length };

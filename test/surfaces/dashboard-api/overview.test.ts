@@ -58,6 +58,20 @@ describe("the overview", () => {
     ]);
   });
 
+  test("draws nothing of the time before the oldest renewal that history still has", async () => {
+    const api = openMemoryApi();
+    await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 50 });
+    for (let i = 0; i < 7; i += 1) {
+      api.clock.advance(20_000);
+      await api.agent("lease_renew", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 50 });
+    }
+    await api.agent("lease_release", { resource_id: "deploy", holder_id: "worker-1" });
+    await api.engine.compact("team", { ageMs: 1e12, revisions: 2, tombstones: 10 }, 1_000);
+    const { leaseOccupancy, leaseOccupancyComplete } = await api.get<Overview>(path);
+    expect(leaseOccupancyComplete).toBe(false);
+    expect(leaseOccupancy).toEqual([{ resource: "deploy", spans: [{ holder: "worker-1", fromMs: startMs + 120_000, untilMs: startMs + 140_000 }] }]);
+  });
+
   test("keeps the picture up from look to look, and shows the same as one that looks for the first time", async () => {
     const api = openMemoryApi();
     const withoutHealth = ({ health: _, ...overview }: Overview) => overview;

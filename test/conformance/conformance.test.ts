@@ -4,10 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requireService } from "../stories/installed-package.ts";
 import type { HttpServer } from "../support/http-server.ts";
 import { startHttpServer } from "../support/http-server.ts";
-import { conformanceFixtures } from "./conformance-fixtures.ts";
-import { requireService } from "./installed-package.ts";
+import { conformanceFixtures } from "./fixtures.ts";
 
 interface Verdict {
   readonly exitCode: number | null;
