@@ -11,6 +11,7 @@ import type { Figure } from "./report.ts";
 import { isKept, renderTable, toJson } from "./report.ts";
 import { measureResume } from "./resume-run.ts";
 import { measureSearch } from "./search-notes.ts";
+import { measureSoak } from "./soak.ts";
 import { measureColdStart, measureIdleMemory } from "./start-up.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { openSurroundings } from "./surroundings.ts";
@@ -19,13 +20,14 @@ import { measureTokens } from "./tokens.ts";
 
 type Measurement = (surroundings: Surroundings) => Promise<readonly Figure[]>;
 
-const help = `npm run bench -- [--engines | --growth | --migrate] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
+const help = `npm run bench -- [--engines | --growth | --migrate | --soak [MINUTES]] [--only NAME,…] [--json] [--strict] [--dir FOLDER] [--server FILE]
 
 Measures the product in src/ and prints each figure beside its floor, taken in the same run, and its budget.
 
   --engines         every engine against its own tool (redis-benchmark, pgbench) on a server started for it, instead of the budgets
   --growth          what operations cost in a large store, and memory over many calls, instead of the budgets
   --migrate         a store with its whole history through every engine and back, copied and compared, instead of the budgets
+  --soak [MINUTES]  mixed load of 64 clients over HTTP (default 10 minutes): errors, times, memory and descriptors, instead of the budgets
   --entries COUNT   growth: entries of the large store (default 1,000,000); migrate: of the store (default 100,000)
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
   --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
@@ -37,11 +39,13 @@ Measures the product in src/ and prints each figure beside its floor, taken in t
   --dir FOLDER      where stores are made and removed again; its disk is the one measured (default build/bench)
 `;
 
-const { values: flags } = parseArgs({
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     engines: { type: "boolean" },
     growth: { type: "boolean" },
     migrate: { type: "boolean" },
+    soak: { type: "boolean" },
     engine: { type: "string", default: "sqlite" },
     entries: { type: "string" },
     "log-rows": { type: "string", default: "2000000" },
@@ -74,8 +78,11 @@ const migration: Readonly<Record<string, Measurement>> = {
   round: (surroundings) => measureMigration(surroundings, { entries: countOf("entries", 100_000, 1_000) }),
 };
 
+const soak: Readonly<Record<string, Measurement>> = { soak: (surroundings) => measureSoak(surroundings, { minutes: minutesOf() }) };
+
+if (positionals.length > (flags.soak === true ? 1 : 0)) throw new Error(`Not understood: ${positionals.at(-1)}`);
 if (flags.help === true) process.stdout.write(help);
-else await run(flags.engines === true ? measureEngine : flags.growth === true ? growth : flags.migrate === true ? migration : budgets);
+else await run(flags.engines === true ? measureEngine : flags.growth === true ? growth : flags.migrate === true ? migration : flags.soak === true ? soak : budgets);
 
 async function run(measurements: Readonly<Record<string, Measurement>>): Promise<void> {
   const names = flags.only?.split(",") ?? Object.keys(measurements);
@@ -109,6 +116,12 @@ function engineOf(): EngineName {
   const engine = engineNames.find((name) => name === flags.engine);
   if (engine === undefined) throw new Error(`--engine: must be one of ${engineNames.join(", ")}`);
   return engine;
+}
+
+function minutesOf(): number {
+  const minutes = Number(positionals[0] ?? 10);
+  if (!(minutes >= 0.25 && minutes <= 10_000)) throw new Error("--soak: must be a number of minutes, at least 0.25");
+  return minutes;
 }
 
 function countOf(name: "entries" | "log-rows" | "calls", otherwise?: number, min = 200_000): number {

@@ -1,6 +1,6 @@
 import type { Against, Spread } from "./rounds.ts";
 
-export type Unit = "per second" | "ms" | "µs" | "MiB" | "tokens";
+export type Unit = "per second" | "ms" | "µs" | "MiB" | "tokens" | "count";
 export type Budget = { readonly atLeast: number } | { readonly atMost: number };
 
 /** One line of the report. What is judged is the ratio where there is a floor, else the figure itself. */
@@ -63,7 +63,7 @@ export const toJson = (figures: readonly Figure[]): object[] =>
     return { ...figure, ...(kept === undefined ? {} : { kept }) };
   });
 
-const shortUnit: Readonly<Record<Unit, string>> = { "per second": "/s", ms: "ms", µs: "µs", MiB: "MiB", tokens: "tokens" };
+const shortUnit: Readonly<Record<Unit, string>> = { "per second": "/s", ms: "ms", µs: "µs", MiB: "MiB", tokens: "tokens", count: "" };
 
 const amount = (value: number): string => (value >= 1_000 ? Math.round(value).toLocaleString("en-US") : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2));
 const times = (ratio: number): string => ratio.toFixed(2);

@@ -42,9 +42,13 @@ try {
   const tokens = await makeTokens(server.url);
   // The first line says where; whoever starts this from a script reads it.
   console.log(`${server.url}/ns/${namespace}`);
-  console.log(`A token that may only look: ${tokens.viewer}`);
+  console.log(`On this machine the page needs no token. One that may only look, for MCP clients at ${server.url}/mcp: ${tokens.viewer}`);
   console.log(`Ends by itself in ${minutes} minutes, or with Ctrl-C.`);
   await Promise.race([live(server.url, tokens), server.ended]);
+} catch (error) {
+  if (error.didNotListen !== true) throw error;
+  process.exitCode = 1;
+  console.error(`${error.message}\nHere: npm run demo -- --port NUMBER`);
 } finally {
   if (server !== undefined) await server.stop();
   await rm(folder, { recursive: true, force: true });
@@ -85,7 +89,7 @@ async function startServer(path) {
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
-    child.once("exit", (code) => reject(new Error(`The server ended with ${code} before it listened: ${said}`)));
+    child.once("exit", (code) => reject(Object.assign(new Error(`The server ended with ${code} before it listened: ${said.trim()}`), { didNotListen: true })));
   });
   return {
     url,

@@ -156,7 +156,9 @@ try {
   await takeOver(runId, loser);
   await finish(runId, loser, await open(winner.name), token);
   await history(runId, loser);
-  process.stdout.write(`\nAll of it happened, in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s. Next: npm test, or the client configuration in README.md.\n`);
+  process.stdout.write(
+    `\nAll of it happened, in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s. Next: npm run demo (a busy fleet on the dashboard), or the client configuration in README.md.\n`,
+  );
 } catch (error) {
   process.stderr.write(`\nThe story went wrong. ${error instanceof Surprise ? error.message : error.stack}\n`);
   process.exitCode = 1;

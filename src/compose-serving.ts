@@ -49,6 +49,8 @@ export interface ServingOptions {
 export interface Serving extends AsyncDisposable {
   /** Where callers find it. */
   readonly url: string;
+  /** Where it listens itself. */
+  readonly listensOn: string;
   readonly mcpUrl: string;
   readonly address: AddressInfo;
   /** Whoever sits at this machine needs no token. */
@@ -125,9 +127,11 @@ export async function openServing(
       });
     }
     if (files.count === 0) log("warn", "dashboard_missing", { problem: "The page's files do not lie beside the executable; the package was built without them." });
-    const url = config.publicUrl?.replace(/\/$/, "") ?? shownAddress(address);
+    const listensOn = shownAddress(address);
+    const url = config.publicUrl?.replace(/\/$/, "") ?? listensOn;
     return {
       url,
+      listensOn,
       mcpUrl: `${url}/mcp`,
       address,
       trustsOperator,

@@ -30,7 +30,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
     promise: "3. Every route with data in it needs a credential; liveness alone is open and says nothing but alive.",
     by: {
       "surfaces/http-auth/matrix.test.ts": ["lets through what each route and tool declares and nothing else, with zero leaks", "a route that asks nobody for a credential"],
-      "surfaces/http/front.test.ts": ["liveness is open and says nothing but that it is alive"],
+      "surfaces/http/requests.test.ts": ["liveness says nothing but that it is alive, to whoever asks"],
       "surfaces/http/tenants.test.ts": ["the figures are for who may use every namespace", "readiness is for who has a credential, liveness for everybody"],
     },
   },

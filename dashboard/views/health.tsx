@@ -15,6 +15,7 @@ export function HealthView() {
   const query = useQuery<Health>(`${api}/health`, () => false);
   const { state } = useCell(connection);
   const endpoint = `${location.origin}/ns/${encodeURIComponent(namespace)}/mcp`;
+  const install = `holdfast install claude-code --http ${endpoint}`;
   return (
     <>
       <PageHead title="Health" lead="The store behind this server, and how it keeps what it is given." />
@@ -23,10 +24,18 @@ export function HealthView() {
       </Answer>
       <div class="grid">
         <Panel title="Connect an agent" class="half">
-          <p>The MCP endpoint of this namespace. Clients send a token as Authorization: Bearer, unless they run on the server's own machine.</p>
+          <p>
+            The MCP endpoint of this namespace. {me.kind === "operator" ? "Clients on this machine need no token; others send one" : "Clients send a token"} as Authorization:
+            Bearer.
+          </p>
           <div class="secret">
             <code>{endpoint}</code>
             <CopyButton text={endpoint} what="the endpoint" />
+          </div>
+          <p>Written into a client, here Claude Code:</p>
+          <div class="secret">
+            <code>{install}</code>
+            <CopyButton text={install} what="the command" />
           </div>
         </Panel>
         <Panel title="You" class="half">
@@ -70,10 +79,10 @@ function Store({ health }: { readonly health: Health }) {
   );
 }
 
-/** lastBackupAt, last_backup_at → Last backup at */
+/** lastBackupAt, last_backup_at → Last backup at; sqlite_version → SQLite version */
 const words = (name: string): string => {
   const text = name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return text.replace(/^(sqlite|wal)\b|^./, (start) => (start === "sqlite" ? "SQLite" : start.toUpperCase()));
 };
 
 function Fact({ name, value }: { readonly name: string; readonly value: unknown }) {

@@ -138,7 +138,12 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
 }
 
 function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; readonly namespace: string }) {
-  if (agents.length === 0) return <Empty title="No agent was here yet">Agents appear as soon as they write. Their MCP endpoint is shown under Health.</Empty>;
+  if (agents.length === 0)
+    return (
+      <Empty title="No agent was here yet">
+        Agents appear as soon as they write. How to connect one is shown under <a href={hrefOf(namespace, "health")}>Health</a>.
+      </Empty>
+    );
   return (
     <ul class="list fleet">
       {agents.map(({ agent, writer, lastAtMs, lastDid, holds }) => (

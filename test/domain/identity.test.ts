@@ -32,7 +32,7 @@ function openSystem() {
   return { ...systemOf(engine, clock), engine, clock };
 }
 
-const systemOf = (engine: Engine, clock: Scope["clock"]): Scope => ({ store: openReservedStore(engine, systemNamespace, clock), clock, writer: "anna" });
+const systemOf = (engine: Engine, clock: Scope["clock"]): Scope => ({ store: openReservedStore(engine, systemNamespace, clock), clock, writer: "ops" });
 
 describe("a role", () => {
   test("includes the ones before it", () => {
@@ -69,7 +69,7 @@ describe("a token", () => {
     const scope = openSystem();
     const { token, secret } = await createToken(scope, ci);
     expect(isTokenSecret(secret)).toBe(true);
-    expect(token).toMatchObject({ ...ci, createdBy: "anna", createdAtMs: scope.clock.nowMs() });
+    expect(token).toMatchObject({ ...ci, createdBy: "ops", createdAtMs: scope.clock.nowMs() });
     expect((await readTokenBySecret(scope, secret))?.token).toEqual(token);
   });
 
@@ -132,7 +132,7 @@ describe("a token", () => {
     await scope.engine.sweep(systemNamespace, 10);
     const { rows } = await scope.store.log({ ranges: [everything], recorded: { kinds: ["token"] } });
     expect(rows.map(({ record, writer }) => [record?.op, record?.subject, writer])).toEqual([
-      ["create", token.id, "anna"],
+      ["create", token.id, "ops"],
       ["expire", token.id, "holdfast"],
     ]);
   });
@@ -238,7 +238,7 @@ describe("bad input", () => {
     "a\u001b[31m",
     "a\u202eb",
     "a\u200bb",
-    "jwt:anna",
+    "jwt:ops",
     "a/b",
     "<b>x</b>",
     'a"b',
@@ -257,7 +257,7 @@ describe("bad input", () => {
 
   test("names of any script and the usual signs are taken", async () => {
     const scope = openSystem();
-    for (const name of ["ci", "Änne", "张伟", "anna@example.com", "build-agent_7.2", "Team Nord", "0"]) expect((await createToken(scope, { ...ci, name })).token.name).toBe(name);
+    for (const name of ["ci", "Änne", "张伟", "ops@example.com", "build-agent_7.2", "Team Nord", "0"]) expect((await createToken(scope, { ...ci, name })).token.name).toBe(name);
   });
 
   const others: [string, Partial<Record<keyof NewToken, unknown>>, string][] = [

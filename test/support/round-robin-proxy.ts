@@ -33,12 +33,13 @@ export class RoundRobinProxy implements AsyncDisposable {
   async #take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    this.#pass(incoming, Buffer.concat(chunks), outgoing, this.#ports.length);
+    this.#turn += 1;
+    this.#pass(incoming, Buffer.concat(chunks), outgoing, this.#turn, this.#ports.length);
   }
 
-  #pass(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, nodesLeft: number): void {
+  #pass(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, turn: number, nodesLeft: number): void {
     if (nodesLeft === 0) return void outgoing.writeHead(502).end();
-    const node = this.#turn++ % this.#ports.length;
+    const node = turn % this.#ports.length;
     let isConnected = false;
     const onward = request({ host: "127.0.0.1", port: this.#ports[node], agent: this.#agent, method: incoming.method, path: incoming.url, headers: incoming.headers });
     onward.once("socket", (socket) => {
@@ -62,7 +63,7 @@ export class RoundRobinProxy implements AsyncDisposable {
       if (outgoing.headersSent || outgoing.destroyed) return;
       if (isConnected) return lose();
       this.figures.passedOver += 1;
-      this.#pass(incoming, body, outgoing, nodesLeft - 1);
+      this.#pass(incoming, body, outgoing, turn + 1, nodesLeft - 1);
     });
     // Whoever goes away is not worked for any longer.
     outgoing.once("close", () => void onward.destroy());

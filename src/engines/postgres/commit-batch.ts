@@ -112,6 +112,7 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
     const isFree = held.has(id);
     const plan = remembered.get(part);
     if (plan !== undefined && (!isFree || memory.isInVain(plan, found.space))) memory.wasInVain();
+    if (!isFree) memory.wasLocked();
     // One batch's own refusal is no reason to keep the others waiting.
     try {
       if (found.space.id !== id) throw new StaleNamespaceError();

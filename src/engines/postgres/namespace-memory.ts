@@ -112,6 +112,9 @@ export class NamespaceMemory {
   #learntMs = 0;
   #rest = 0;
   #nextRest = 1;
+  /** The count of changes as this process left it. */
+  #left: number | undefined;
+  #isContended = false;
 
   constructor(timeSource: Clock | undefined) {
     this.#timeSource = timeSource;
@@ -144,15 +147,22 @@ export class NamespaceMemory {
   /** What was decided from memory has happened, by this time of the server's. */
   confirm({ space, plan }: RememberedPlan, hostMs: number): void {
     this.#nextRest = 1;
+    this.#isContended = false;
     if (this.#space?.changes !== space.changes) return;
     this.#learntMs = performance.now();
     space.hostMs = hostMs;
     this.#note(space, plan);
   }
 
+  /** Another process wrote to the namespace, or had it locked, when this one came to it last. */
+  get isContended(): boolean {
+    return this.#isContended;
+  }
+
   /** After a commit that looked first: how it left the namespace and the keys it named. What was known of others holds only if nobody wrote in between. */
   learn(space: NamespaceRow, plan: BatchPlan, { slots, buried, nothing }: KnownKeys): void {
     const known = this.#keys;
+    this.#isContended = this.#left !== undefined && this.#left !== space.changes;
     if (this.#space?.changes !== space.changes || known.slots.size + known.buried.size + known.nothing.size > keysMax) this.#keys = noKeys();
     for (const [key, slot] of slots) this.#set(key, slot);
     for (const [key, grave] of buried) this.#set(key, undefined, grave);
@@ -164,6 +174,11 @@ export class NamespaceMemory {
   /** What was remembered for the plan is no longer so: others have written meanwhile. */
   isInVain({ known }: RememberedPlan, found: NamespaceRow): boolean {
     return found.changes !== known.changes || found.revision !== known.revision || found.tableOid !== known.tableOid;
+  }
+
+  /** Another process had it locked. */
+  wasLocked(): void {
+    this.#isContended = true;
   }
 
   wasInVain(): void {
@@ -190,6 +205,7 @@ export class NamespaceMemory {
       else this.#set(key, undefined, { place, version, anchor });
     }
     space.changes += 1;
+    this.#left = space.changes;
     this.#space = space;
   }
 

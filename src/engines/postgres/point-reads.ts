@@ -1,5 +1,5 @@
 import type { Snapshot } from "../../store/store.ts";
-import { Lanes } from "./lanes.ts";
+import { Lane } from "./lane.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
@@ -11,7 +11,6 @@ import { texts } from "./sql-arrays.ts";
 
 /** Keys in one statement at most: their values may be large. */
 const keysMax = 32;
-const lanesMax = 2;
 
 interface Asked {
   readonly namespace: string;
@@ -32,7 +31,7 @@ export interface PointReading {
 export class PointReads {
   readonly #roads: Roads;
   readonly #reading: PointReading;
-  readonly #lanes = new Lanes(lanesMax, (free) => this.#begin(free));
+  readonly #lane = new Lane(() => this.#begin());
   #waiting: Asked[] = [];
 
   constructor(roads: Roads, reading: PointReading) {
@@ -43,16 +42,13 @@ export class PointReads {
   read(namespace: string, key: string, hasValue: boolean): Promise<Snapshot> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ namespace, key, hasValue, resolve, reject });
-      this.#lanes.due();
+      this.#lane.due();
     });
   }
 
-  #begin(free: number): void {
-    for (let left = free; left > 0; left -= 1) {
-      const group = this.#take();
-      if (group.length === 0) return;
-      void this.#lanes.run(() => this.#ask(group));
-    }
+  #begin(): void {
+    const group = this.#take();
+    if (group.length > 0) void this.#lane.run(() => this.#ask(group));
   }
 
   /** Those that ask the same of the same namespace as the first. */

@@ -3,7 +3,7 @@ import { limits } from "../../store/limits.ts";
 import type { CommitResult, PreparedCommit } from "../../store/store.ts";
 import type { BatchPlace, Locking, Part } from "./commit-batch.ts";
 import { commitBatch } from "./commit-batch.ts";
-import { Lanes } from "./lanes.ts";
+import { Lane } from "./lane.ts";
 import { isAnswer, sqlState, translatePostgresError } from "./postgres-errors.ts";
 import type { Roads } from "./roads.ts";
 import { lockShare } from "./server.ts";
@@ -11,10 +11,6 @@ import { remaining } from "./session.ts";
 
 /** Namespaces in one transaction at most. */
 const partsMax = 64;
-/** Transactions at once. */
-const lanesMax = 1;
-/** Fewer commits than this are not shared out among them. */
-const shareMin = 16;
 /** How long a transaction of several waits for a namespace that another process has locked. */
 const patienceMs = 100;
 const lockNotAvailable = "55P03";
@@ -39,7 +35,8 @@ export class SharedCommits {
   #waiting: Waiting[] = [];
   /** With a batch in a transaction, or on its way into another. */
   readonly #busy = new Set<string>();
-  readonly #lanes = new Lanes(lanesMax, (free) => this.#begin(free));
+  /** Namespaces that other processes write to as well have to be waited for; nobody else waits with them. */
+  readonly #lanes = { alone: new Lane((lane) => this.#begin(lane, false)), contended: new Lane((lane) => this.#begin(lane, true)) };
 
   /** `ring`: after a batch that took revisions. */
   constructor(roads: Roads, deadlineMs: number, ring: (namespace: string) => void) {
@@ -53,30 +50,28 @@ export class SharedCommits {
       let bytes = 0;
       for (const commit of commits) bytes += commit.bytes;
       this.#waiting.push({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve, reject });
-      this.#lanes.due();
+      this.#laneOf(place).due();
     });
   }
 
-  #begin(free: number): void {
-    for (let left = free; left > 0 && this.#waiting.length > 0; left -= 1) {
-      const commits = this.#waiting.reduce((sum, part) => sum + part.commits.length, 0);
-      const group = this.#take(Math.max(shareMin, Math.ceil(commits / left)));
-      if (group.length === 0) return;
-      void this.#lanes.run(() => this.#commit(group));
-    }
+  #laneOf({ memory }: BatchPlace): Lane {
+    return memory.isContended ? this.#lanes.contended : this.#lanes.alone;
   }
 
-  /** The first of each namespace, as many as may go together, up to about so many commits. */
-  #take(share: number): Waiting[] {
+  #begin(lane: Lane, isContended: boolean): void {
+    const group = this.#take(isContended);
+    if (group.length > 0) void lane.run((leave) => this.#commit(group, isContended, leave));
+  }
+
+  /** The first of each namespace, as many as may go together. */
+  #take(isContended: boolean): Waiting[] {
     const group: Waiting[] = [];
     const left: Waiting[] = [];
     let commits = 0;
     let bytes = 0;
     for (const part of this.#waiting) {
-      const hasRoom =
-        group.length === 0 ||
-        (group.length < partsMax && commits < share && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
-      if (!hasRoom || this.#busy.has(part.place.namespace)) {
+      const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
+      if (!hasRoom || part.place.memory.isContended !== isContended || this.#busy.has(part.place.namespace)) {
         left.push(part);
         continue;
       }
@@ -90,17 +85,19 @@ export class SharedCommits {
   }
 
   /** Until each of the parts is settled. */
-  async #commit(parts: readonly Waiting[]): Promise<void> {
-    let locking: Locking = parts.length === 1 ? { waitsForFirst: true } : "free ones";
+  async #commit(parts: readonly Waiting[], isContended: boolean, leave?: () => void): Promise<void> {
+    let locking: Locking = isContended ? { waitsForFirst: true, patienceMs: this.#patience(parts) } : "free ones";
     for (let open = parts; open.length > 0; ) {
       const failure = await this.#try(open, locking);
       if (failure === "alone") {
         const left = this.#settled(open);
-        await Promise.all(left.map((part) => this.#commit([part])));
+        leave?.();
+        await Promise.all(left.map((part) => this.#commit([part], true)));
         return;
       }
       open = this.#settled(open);
       // What is left somebody else has locked. One is waited for, another one each time, and the others come along if they are free by then.
+      if (open.length > 0) leave?.();
       if (failure === "busy") {
         locking = "free ones";
         open = [...open.slice(1), ...open.slice(0, 1)];
@@ -151,7 +148,7 @@ export class SharedCommits {
       }
     }
     // Of a namespace that had one on its way another may be waiting.
-    if (this.#waiting.length > 0) this.#lanes.due(2);
+    for (const { place } of this.#waiting) this.#laneOf(place).due(2);
     return left;
   }
 }

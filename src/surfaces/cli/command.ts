@@ -89,6 +89,8 @@ export interface ClientPlan {
 /** A server that listens. */
 export interface ServeAnswer extends AsyncDisposable {
   readonly url: string;
+  /** Where it listens, which a proxy may publish under another address. */
+  readonly listensOn: string;
   readonly mcpUrl: string;
   /** Whoever sits at this machine needs no token. */
   readonly trustsOperator: boolean;

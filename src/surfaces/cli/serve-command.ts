@@ -28,10 +28,16 @@ async function runServe({ host, flags, words, json }: Invocation): Promise<numbe
   }
 }
 
-const facts = ({ url, mcpUrl, trustsOperator }: ServeAnswer) => ({ url, mcp_url: mcpUrl, dashboard_url: `${url}/`, operator_without_token: trustsOperator });
+const facts = ({ url, listensOn, mcpUrl, trustsOperator }: ServeAnswer) => ({
+  url,
+  listens_on: listensOn,
+  mcp_url: mcpUrl,
+  dashboard_url: `${url}/`,
+  operator_without_token: trustsOperator,
+});
 
-const sentence = ({ url, mcpUrl, trustsOperator }: ServeAnswer): string =>
-  `Dashboard ${url}/  MCP ${mcpUrl}  (${trustsOperator ? "no token needed on this machine; for others: holdfast token create" : "callers need a token: holdfast token create"})`;
+const sentence = ({ url, listensOn, mcpUrl, trustsOperator }: ServeAnswer): string =>
+  `Dashboard ${url}/  MCP ${mcpUrl}  (${url === listensOn ? "" : `listening on ${listensOn}; `}${trustsOperator ? "no token needed on this machine; for others: holdfast token create" : "callers need a token: holdfast token create"})`;
 
 /** Listens from the start: a signal that comes while the store is being opened counts. */
 function countSignals({ onSignal }: Invocation["host"]): { reached(count: number): Promise<void>; stop(): void } {

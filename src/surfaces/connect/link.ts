@@ -4,7 +4,8 @@ import type { Credential } from "./credential.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Patience } from "./patience.ts";
 import { discard, readBody } from "./read-answer.ts";
-import type { ConnectionFailure, Remote } from "./remote.ts";
+import type { Remote } from "./remote.ts";
+import { ConnectionFailure } from "./remote.ts";
 
 import { Session } from "./session.ts";
 
@@ -16,6 +17,8 @@ export interface LinkOptions {
 
 const accepted = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
 const subscribeMethod = "resources/subscribe";
+/** What stands between has lost the server, before it got the request or after: that it cannot tell. */
+const balancerLost: ReadonlySet<number | undefined> = new Set([502, 504]);
 
 /** Sends messages and keeps the session of a client of the earlier revisions, also over restarts of the server. */
 export class Link {
@@ -57,7 +60,10 @@ export class Link {
   async #open(message: Outgoing, own: Readonly<Record<string, string>>, patience: Patience): Promise<IncomingMessage> {
     for (;;) {
       try {
-        return await this.#options.remote.open({ method: "POST", headers: { ...accepted, ...own }, body: message.body, signal: message.abort.signal });
+        const response = await this.#options.remote.open({ method: "POST", headers: { ...accepted, ...own }, body: message.body, signal: message.abort.signal });
+        if (!balancerLost.has(response.statusCode)) return response;
+        discard(response);
+        throw new ConnectionFailure("cut", { code: `status ${response.statusCode}` });
       } catch (error) {
         const failure = error as ConnectionFailure;
         const maySend = !failure.isFinal && (failure.kind === "unreached" || message.isRepeatable);

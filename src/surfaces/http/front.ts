@@ -134,10 +134,15 @@ export class Front {
   async #serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
     const exchange = new Exchange(request, response, expectsContinue, this.#options.metrics.began());
     this.#exchanges.add(exchange);
-    this.#sockets.begin(exchange);
+    const hasRoom = this.#sockets.begin(exchange);
     response.once("close", () => this.#finish(exchange));
     // A peer that vanishes while we write is told by "close".
     response.on("error", ignore);
+    if (!hasRoom) {
+      this.#options.metrics.refused("in_flight");
+      request.socket.destroy();
+      return;
+    }
     try {
       const route = this.#admit(exchange);
       if (route === undefined) return;

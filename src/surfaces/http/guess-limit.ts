@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { isLoopbackAddress } from "./local-operator.ts";
 
 export interface GuessLimits {
   /** Unknown credentials of one peer that are looked at in one go, and how many a second after that. */
@@ -34,24 +35,29 @@ export class GuessLimit {
 
   tryTake(address: string | undefined, nowMs: number): boolean {
     const { perPeer, perPeerPerSecond, perServer, perServerPerSecond } = this.#limits;
-    const peer = this.#bucketOf(peerOf(address), nowMs);
-    refill(peer, perPeer, perPeerPerSecond, nowMs);
+    const peer = this.#peerBucket(address, nowMs);
     refill(this.#all, perServer, perServerPerSecond, nowMs);
-    if (peer.left < 1 || this.#all.left < 1) return false;
-    peer.left -= 1;
+    if (peer !== undefined) refill(peer, perPeer, perPeerPerSecond, nowMs);
+    if (this.#all.left < 1 || (peer !== undefined && peer.left < 1)) return false;
+    if (peer !== undefined) peer.left -= 1;
     this.#all.left -= 1;
     return true;
   }
 
   giveBack(address: string | undefined, nowMs: number): void {
     const { perPeer, perServer } = this.#limits;
-    const peer = this.#bucketOf(peerOf(address), nowMs);
-    peer.left = Math.min(perPeer, peer.left + 1);
+    const peer = this.#peerBucket(address, nowMs);
+    if (peer !== undefined) peer.left = Math.min(perPeer, peer.left + 1);
     this.#all.left = Math.min(perServer, this.#all.left + 1);
   }
 
   get size(): number {
     return this.#peers.size;
+  }
+
+  /** A proxy on this machine brings everybody from one address: one guesser must not close the door to all, so only the limit for all holds there. */
+  #peerBucket(address: string | undefined, nowMs: number): Bucket | undefined {
+    return address !== undefined && isLoopbackAddress(address) ? undefined : this.#bucketOf(peerOf(address), nowMs);
   }
 
   /** The one that was quiet longest is forgotten first; the limit for all holds whoever comes instead. */

@@ -20,6 +20,8 @@ export const httpLimits = {
   idleMsMax: 65_000,
   /** Open connections; one more takes the place of the longest idle one, or is answered 503 where none is idle. */
   socketsMax: 4_096,
+  /** Requests that one connection may have sent before the first of them is answered; one more ends it. */
+  pipelinedMax: 16,
   /** Requests being answered, of all callers: 503. */
   inFlightMax: 2_048,
   /** Of one principal: 429. */

@@ -48,10 +48,13 @@ export class Sockets {
     return true;
   }
 
-  begin(exchange: Exchange): void {
+  /** False: too many are in line on this connection already. */
+  begin(exchange: Exchange): boolean {
     const { socket } = exchange.request;
-    this.#open.get(socket)?.exchanges.add(exchange);
+    const exchanges = this.#open.get(socket)?.exchanges;
+    exchanges?.add(exchange);
     this.#idle.delete(socket);
+    return exchanges === undefined || exchanges.size <= this.#limits.pipelinedMax;
   }
 
   end(exchange: Exchange): void {
@@ -94,7 +97,7 @@ export class Sockets {
   #sweep(): void {
     const nowMs = this.#nowMs();
     const { unreadMsMax, unsentBytesMax, unsentTotalBytesMax } = this.#limits;
-    const behind: Socket[] = [];
+    const behind: { readonly socket: Socket; readonly held: number }[] = [];
     let unsentBytes = 0;
     for (const [socket, connection] of this.#open) {
       const unsent = socket.writableLength;
@@ -103,20 +106,29 @@ export class Sockets {
         connection.takenBytes = takenBytes;
         connection.movedAtMs = nowMs;
       }
-      if (unsent === 0) continue;
-      if (nowMs - connection.movedAtMs >= unreadMsMax || unsent > unsentBytesMax) {
+      const held = unsent + heldBehind(connection);
+      if (held === 0) continue;
+      if (nowMs - connection.movedAtMs >= unreadMsMax || held > unsentBytesMax) {
         socket.destroy();
         continue;
       }
-      behind.push(socket);
-      unsentBytes += unsent;
+      behind.push({ socket, held });
+      unsentBytes += held;
     }
     if (unsentBytes <= unsentTotalBytesMax) return;
-    behind.sort((a, b) => b.writableLength - a.writableLength);
-    for (const socket of behind) {
+    behind.sort((a, b) => b.held - a.held);
+    for (const { socket, held } of behind) {
       if (unsentBytes <= unsentTotalBytesMax) return;
-      unsentBytes -= socket.writableLength;
+      unsentBytes -= held;
       socket.destroy();
     }
   }
+}
+
+/** Answers that are made and wait for an earlier one on the same connection: the socket knows nothing of them yet. */
+function heldBehind({ exchanges }: Connection): number {
+  if (exchanges.size < 2) return 0;
+  let bytes = 0;
+  for (const { response } of exchanges) if (response.socket === null) bytes += response.writableLength;
+  return bytes;
 }

@@ -62,6 +62,7 @@ describe("a connection that breaks", () => {
   test.each([
     ["before", cut],
     ["within", halfAnswer],
+    ["behind a balancer, before", status(502)],
   ])("%s the answer to a call: it may have happened, and nobody sends it again", async (_when, step) => {
     await using server = await scripted(step, answer);
     await using raw = openBridge(server.url);
@@ -72,6 +73,7 @@ describe("a connection that breaks", () => {
   test.each([
     ["before", cut],
     ["within", halfAnswer],
+    ["behind a balancer, before", status(504)],
   ])("%s the answer to a call with a request key, or to one that changes nothing: sent again", async (_when, step) => {
     await using server = await scripted(step, answer, step, answer);
     await using raw = openBridge(server.url);

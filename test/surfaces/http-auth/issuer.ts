@@ -58,7 +58,7 @@ export async function startIssuer({ alg = "ES256" }: { readonly alg?: string } =
   const fresh = (): JWTPayload => ({
     iss: url,
     aud: audience,
-    sub: "anna",
+    sub: "ops",
     exp: Math.floor(Date.now() / 1_000) + 600,
     scope: "openid holdfast:write",
     holdfast_namespaces: ["team"],

@@ -18,13 +18,13 @@ describe("a JWT of the configured issuer", () => {
   test.each(["ES256", "RS256", "PS256", "EdDSA"])("signed with %s makes its subject the principal, with the role and the namespaces of its claims", async (alg) => {
     const issuer = await startIssuer({ alg });
     const door = await openFor(issuer);
-    expect(await door.bring(await issuer.sign())).toMatchObject({ status: 200, body: { name: "jwt:anna", role: "write", namespaces: ["team"], kind: "jwt" } });
+    expect(await door.bring(await issuer.sign())).toMatchObject({ status: 200, body: { name: "jwt:ops", role: "write", namespaces: ["team"], kind: "jwt" } });
   });
 
   test("has a name that no token and no system user can have", async () => {
     const issuer = await startIssuer();
     const door = await openFor(issuer);
-    await expect(door.token({ name: "jwt:anna" })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(door.token({ name: "jwt:ops" })).rejects.toMatchObject({ code: "invalid_input" });
     expect(await door.bring(await issuer.sign({ sub: "ci" }))).toMatchObject({ body: { name: "jwt:ci" } });
   });
 
@@ -52,11 +52,11 @@ describe("a JWT of the configured issuer", () => {
     ["that is not valid yet", (issuer) => issuer.sign({ nbf: nowSeconds() + 60 })],
     ["without a subject", (issuer) => issuer.sign({ sub: undefined })],
     ["with an empty subject", (issuer) => issuer.sign({ sub: "" })],
-    ["whose subject would steer a terminal", (issuer) => issuer.sign({ sub: "anna\u001b[2J" })],
-    ["whose subject has two lines", (issuer) => issuer.sign({ sub: "anna\nroot" })],
-    ["whose subject runs backwards", (issuer) => issuer.sign({ sub: "anna\u202e" })],
+    ["whose subject would steer a terminal", (issuer) => issuer.sign({ sub: "ops\u001b[2J" })],
+    ["whose subject has two lines", (issuer) => issuer.sign({ sub: "ops\nroot" })],
+    ["whose subject runs backwards", (issuer) => issuer.sign({ sub: "ops\u202e" })],
     ["whose subject is endless", (issuer) => issuer.sign({ sub: "a".repeat(257) })],
-    ["whose subject is a list", (issuer) => issuer.sign({ sub: ["anna"] as never })],
+    ["whose subject is a list", (issuer) => issuer.sign({ sub: ["ops"] as never })],
     ["signed by somebody else", (issuer) => issuer.forge()],
     ["with a key id that the issuer does not have", (issuer) => issuer.sign({}, { kid: "unknown" })],
     ["cut in its signature", async (issuer) => (await issuer.sign()).slice(0, -4)],

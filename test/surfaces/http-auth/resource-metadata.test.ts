@@ -84,7 +84,7 @@ describe("a client whose credential does not do", () => {
     const token = await issuer.sign({ holdfast_namespaces: ["team"] });
     expect(await server.callTool("state_set", { key: "k", value: 1, agent_id: "root" }, { token })).toMatchObject({ result: { structuredContent: { version: 1 } } });
     const history = await server.callTool("history_log", { key: "k" }, { token, path: "/ns/team/mcp" });
-    expect(JSON.stringify(history)).toContain('"writer":"jwt:anna"');
-    expect(await (await server.fetch("/api/me", { token })).json()).toMatchObject({ principal: "jwt:anna", kind: "jwt", role: "write", namespaces: ["team"] });
+    expect(JSON.stringify(history)).toContain('"writer":"jwt:ops"');
+    expect(await (await server.fetch("/api/me", { token })).json()).toMatchObject({ principal: "jwt:ops", kind: "jwt", role: "write", namespaces: ["team"] });
   });
 });

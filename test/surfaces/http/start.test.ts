@@ -130,11 +130,21 @@ describe("holdfast serve", () => {
     const line = JSON.parse(await saw(/\n/));
     expect(line).toEqual({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      listens_on: line.url,
       mcp_url: `${line.url}/mcp`,
       dashboard_url: `${line.url}/`,
       operator_without_token: false,
     });
     child.kill("SIGINT");
+    expect(await finished).toEqual(ended(0));
+  });
+
+  test("says beside a public address where it listens, for whoever sets up the proxy", async () => {
+    const { child, finished, saw } = serve(["--port", "0", "--store", "memory:", "--public-url", "https://holdfast.example.com"]);
+    expect(await saw(/\n/)).toMatch(
+      /^Dashboard https:\/\/holdfast\.example\.com\/ {2}MCP https:\/\/holdfast\.example\.com\/mcp {2}\(listening on http:\/\/127\.0\.0\.1:\d+; callers need a token/,
+    );
+    child.kill("SIGTERM");
     expect(await finished).toEqual(ended(0));
   });
 

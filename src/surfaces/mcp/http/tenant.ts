@@ -14,7 +14,8 @@ const tenantsMax = 1_024;
 
 /** What one caller is served with in one namespace. */
 export interface Tenant {
-  readonly access: McpAccess;
+  /** Without what belongs to one request. */
+  readonly access: Omit<McpAccess, "openStream">;
   readonly calls: ToolCalls;
   readonly resources: Resources;
   readonly greeting: Greeting;
@@ -26,6 +27,8 @@ export class Tenants {
   readonly #log: Log;
   readonly #fixtures: Fixtures | undefined;
   readonly #tenants = new Map<string, Tenant>();
+  /** Of those that were let go in the middle of their calls. */
+  readonly #retired = new Set<ToolCalls>();
   readonly #greetings = new WeakMap<readonly Tool[], Greeting>();
   #stopped = false;
 
@@ -37,9 +40,9 @@ export class Tenants {
   of(access: McpAccess): Tenant {
     const known = this.#tenants.get(access.key);
     if (known !== undefined && known.access.base.store === access.base.store && known.access.tools === access.tools) return known;
+    this.#retire(known);
+    if (this.#tenants.size >= tenantsMax) this.#retire(this.#tenants.values().next().value);
     const tenant = this.#make(access);
-    const [oldest] = this.#tenants.keys();
-    if (this.#tenants.size >= tenantsMax && oldest !== undefined) this.#tenants.delete(oldest);
     this.#tenants.set(access.key, tenant);
     return tenant;
   }
@@ -48,17 +51,25 @@ export class Tenants {
   stopWaiting(): void {
     this.#stopped = true;
     for (const { calls } of this.#tenants.values()) calls.stopWaiting();
+    for (const calls of this.#retired) calls.stopWaiting();
+  }
+
+  #retire(tenant: Tenant | undefined): void {
+    if (tenant === undefined) return;
+    this.#tenants.delete(tenant.access.key);
+    for (const calls of this.#retired) if (calls.inFlight === 0) this.#retired.delete(calls);
+    if (tenant.calls.inFlight > 0) this.#retired.add(tenant.calls);
   }
 
   #make(access: McpAccess): Tenant {
     const log = this.#log;
-    const { base } = access;
+    const { base, key } = access;
     const tools = this.#fixtures === undefined ? access.tools : [...access.tools, ...this.#fixtures.tools];
     const calls = new ToolCalls({ tools, base, log, elsewhere: this.#fixtures?.elsewhere });
     if (this.#stopped) calls.stopWaiting();
     const resources = new Resources(base, calls);
     const greeting = this.#greetingFor(access);
-    return { access, calls, resources, greeting, answers: new DirectAnswers({ calls, resources, greeting, log }) };
+    return { access: { base, tools: access.tools, key }, calls, resources, greeting, answers: new DirectAnswers({ calls, resources, greeting, log }) };
   }
 
   /** The same value for the same tools: what is made of it is shared. */
