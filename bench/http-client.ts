@@ -91,6 +91,8 @@ export class HttpClient {
       Array.from({ length: connections }, async () => {
         const socket = connect(Number(port), hostname);
         socket.setNoDelay(true);
+        // What went wrong is told by the close that follows.
+        socket.on("error", () => {});
         await once(socket, "connect");
         return socket;
       }),

@@ -7,7 +7,7 @@ import { getArguments, keyOf, keysInUse, setArguments } from "./workload.ts";
 export interface SoakClient {
   readonly url: string;
   readonly isOver: () => boolean;
-  readonly onAnswer: (ms: number) => void;
+  readonly onAnswer: (ms: number | undefined) => void;
   readonly onProblem: (problem: string) => void;
 }
 
@@ -32,8 +32,8 @@ class Caller {
     return this.#client.isOver();
   }
 
-  /** The structured answer; undefined, and a problem more, where there was none. */
-  async call(tool: string, args: object): Promise<Structured | undefined> {
+  /** The structured answer; undefined, and a problem more, where there was none. `waits`: its time says nothing about the server. */
+  async call(tool: string, args: object, { waits = false } = {}): Promise<Structured | undefined> {
     const startedMs = performance.now();
     const answer = await this.post("tools/call", { name: tool, arguments: args }, tool);
     const result = answer?.result as { readonly isError?: boolean; readonly structuredContent?: Structured } | undefined;
@@ -41,7 +41,7 @@ class Caller {
       this.#client.onProblem(`${tool}: ${JSON.stringify(answer).slice(0, 500)}`);
       return undefined;
     }
-    this.#client.onAnswer(performance.now() - startedMs);
+    this.#client.onAnswer(waits ? undefined : performance.now() - startedMs);
     return result.structuredContent;
   }
 
@@ -147,9 +147,10 @@ async function carryThrough(caller: Caller, n: number): Promise<void> {
   await caller.call("workflow_finish", { ...holder, status: "done", result: "fine" });
 }
 
-/** Waits for a change that may come. */
-const wait = async (caller: Caller): Promise<void> =>
-  void (await caller.call("state_get", { key: keyOf(between(1, keysInUse)), wait_for_version_above: 1_000_000, wait_seconds: between(1, 3) }));
+/** Waits for a change that does not come. */
+async function wait(caller: Caller): Promise<void> {
+  await caller.call("state_get", { key: keyOf(between(1, keysInUse)), wait_for_version_above: 1_000_000_000, wait_seconds: between(1, 3) }, { waits: true });
+}
 
 /** Listens for a while in the era without sessions, then leaves without a word. */
 async function listen(caller: Caller): Promise<void> {

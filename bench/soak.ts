@@ -30,7 +30,7 @@ export async function measureSoak({ serving, progress }: Surroundings, { minutes
     isOver: () => isOver,
     onAnswer(ms) {
       calls += 1;
-      timesMs.push(ms);
+      if (ms !== undefined) timesMs.push(ms);
     },
     onProblem: (problem) => void problems.push(problem),
   };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { slopePer } from "../bench/flat-memory.ts";
+import { HttpClient } from "../bench/http-client.ts";
 import { LineClient } from "../bench/line-client.ts";
 import type { Figure } from "../bench/report.ts";
 import { isKept, renderTable } from "../bench/report.ts";
@@ -91,4 +92,33 @@ test("a server that answers with errors or dies ends the measurement instead of 
   await expect(burst(answer('{ content: [], structuredContent: { error: { code: "internal" } }, isError: true }'))).rejects.toThrow("any failed");
   await expect(burst(`if (++calls > 20) process.exit(3); else ${answer("{}")}`)).rejects.toThrow("ended with 3");
   expect((await burst(answer("{}"))).calls).toBe(100);
+});
+
+test("an HTTP server that answers with errors or goes away ends the measurement instead of counting as fast", async () => {
+  const server = (reply: string): string => {
+    const file = join(folder, `${Math.random().toString(36).slice(2)}.mjs`);
+    writeFileSync(
+      file,
+      `import { createServer } from "node:http";
+      let calls = 0;
+      const server = createServer((request, response) => request.resume().on("end", () => { calls += 1; ${reply} }));
+      server.listen(0, "127.0.0.1", () => console.log(JSON.stringify({ url: "http://127.0.0.1:" + server.address().port })));`,
+    );
+    return file;
+  };
+  const burst = async (reply: string) => {
+    const client = await HttpClient.open({ file: server(reply) }, 4);
+    try {
+      return await client.burst({ calls: 50, tool: "any", argumentsOf: () => ({}) });
+    } finally {
+      await client.close();
+    }
+  };
+  const answer = (status: number, text: string): string => `response.writeHead(${status}, { "content-length": ${text.length} }); response.end('${text}');`;
+  await expect(burst(answer(200, '{"result":{"isError":true}}'))).rejects.toThrow("A call failed");
+  await expect(burst(answer(429, "{}"))).rejects.toThrow("A call failed");
+  await expect(burst(`if (calls > 20) process.exit(3); else { ${answer(200, "{}")} }`)).rejects.toThrow("closed a connection");
+  expect(await burst(answer(200, "{}"))).toMatchObject({ calls: 50 });
+  // The SDK's own way: in chunks, without a length.
+  expect(await burst("response.writeHead(200); response.end('{}');")).toMatchObject({ calls: 50 });
 });

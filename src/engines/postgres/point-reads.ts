@@ -1,5 +1,5 @@
 import type { Snapshot } from "../../store/store.ts";
-import { Lane } from "./lane.ts";
+import { Lanes } from "./lanes.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
 import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
@@ -11,6 +11,8 @@ import { texts } from "./sql-arrays.ts";
 
 /** Keys in one statement at most: their values may be large. */
 const keysMax = 32;
+/** Statements at once: few readers wait for nobody, many share. */
+const statementsMax = 4;
 
 interface Asked {
   readonly namespace: string;
@@ -31,7 +33,7 @@ export interface PointReading {
 export class PointReads {
   readonly #roads: Roads;
   readonly #reading: PointReading;
-  readonly #lane = new Lane(() => this.#begin());
+  readonly #lanes = new Lanes(statementsMax, () => this.#begin());
   #waiting: Asked[] = [];
 
   constructor(roads: Roads, reading: PointReading) {
@@ -42,13 +44,14 @@ export class PointReads {
   read(namespace: string, key: string, hasValue: boolean): Promise<Snapshot> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ namespace, key, hasValue, resolve, reject });
-      this.#lane.due();
+      this.#lanes.due();
     });
   }
 
-  #begin(): void {
+  #begin(): boolean {
     const group = this.#take();
-    if (group.length > 0) void this.#lane.run(() => this.#ask(group));
+    if (group.length > 0) void this.#lanes.run(() => this.#ask(group));
+    return group.length > 0;
   }
 
   /** Those that ask the same of the same namespace as the first. */

@@ -105,7 +105,7 @@ class PostgresEngine implements Engine {
     this.#tables = tables;
     this.#clock = new NamespaceClock(timeSource);
     this.#places = new NamespacePlaces(roads, tables, this.#clock, timeSource);
-    this.#commits = new SharedCommits(roads, settings.deadlineMs, (namespace) => this.#bell.ring(namespace));
+    this.#commits = new SharedCommits(roads, this.#places, settings.deadlineMs, (namespace) => this.#bell.ring(namespace));
     this.#points = new PointReads(roads, { tables, clock: this.#clock, readable: (answer, namespace) => this.#readable(answer, namespace) });
     const channel = `holdfast_${settings.schema}`;
     this.#bell = new Bell({
@@ -130,14 +130,8 @@ class PostgresEngine implements Engine {
     return toSnapshot(answer, this.#readable(answer, namespace), options);
   }
 
-  async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#commits.commit(this.#places.known(namespace) ?? (await this.#places.require(namespace)), commits);
-      } catch (error) {
-        this.#places.requireStale(error, namespace, attempt);
-      }
-    }
+  commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    return this.#commits.commit(namespace, commits);
   }
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {

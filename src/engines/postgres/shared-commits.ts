@@ -3,7 +3,8 @@ import { limits } from "../../store/limits.ts";
 import type { CommitResult, PreparedCommit } from "../../store/store.ts";
 import type { BatchPlace, Locking, Part } from "./commit-batch.ts";
 import { commitBatch } from "./commit-batch.ts";
-import { Lane } from "./lane.ts";
+import { Lanes } from "./lanes.ts";
+import type { NamespacePlaces } from "./namespace-places.ts";
 import { isAnswer, sqlState, translatePostgresError } from "./postgres-errors.ts";
 import type { Roads } from "./roads.ts";
 import { lockShare } from "./server.ts";
@@ -16,11 +17,14 @@ const patienceMs = 100;
 const lockNotAvailable = "55P03";
 
 interface Waiting extends Part {
+  place: BatchPlace;
   readonly bytes: number;
   /** By `performance.now()`. */
   readonly deadlineMs: number;
   readonly resolve: (results: readonly CommitResult[]) => void;
   readonly reject: (error: unknown) => void;
+  /** How often the namespace turned out to be another than was remembered. */
+  staleTimes: number;
 }
 
 /**
@@ -30,37 +34,49 @@ interface Waiting extends Part {
  */
 export class SharedCommits {
   readonly #roads: Roads;
+  readonly #places: NamespacePlaces;
   readonly #deadlineMs: number;
   readonly #ring: (namespace: string) => void;
   #waiting: Waiting[] = [];
   /** With a batch in a transaction, or on its way into another. */
   readonly #busy = new Set<string>();
   /** Namespaces that other processes write to as well have to be waited for; nobody else waits with them. */
-  readonly #lanes = { alone: new Lane((lane) => this.#begin(lane, false)), contended: new Lane((lane) => this.#begin(lane, true)) };
+  readonly #lanes = { alone: new Lanes(1, (lanes) => this.#begin(lanes, false)), contended: new Lanes(1, (lanes) => this.#begin(lanes, true)) };
 
   /** `ring`: after a batch that took revisions. */
-  constructor(roads: Roads, deadlineMs: number, ring: (namespace: string) => void) {
+  constructor(roads: Roads, places: NamespacePlaces, deadlineMs: number, ring: (namespace: string) => void) {
     this.#roads = roads;
+    this.#places = places;
     this.#deadlineMs = deadlineMs;
     this.#ring = ring;
   }
 
-  commit(place: BatchPlace, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+  commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+    const place = this.#places.known(namespace);
+    return place === undefined ? this.#places.require(namespace).then((made) => this.#send(made, commits)) : this.#send(place, commits);
+  }
+
+  #send(place: BatchPlace, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
     return new Promise((resolve, reject) => {
       let bytes = 0;
       for (const commit of commits) bytes += commit.bytes;
-      this.#waiting.push({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve, reject });
-      this.#laneOf(place).due();
+      this.#wait({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve, reject, staleTimes: 0 });
     });
   }
 
-  #laneOf({ memory }: BatchPlace): Lane {
+  #wait(part: Waiting): void {
+    this.#waiting.push(part);
+    this.#lanesOf(part.place).due();
+  }
+
+  #lanesOf({ memory }: BatchPlace): Lanes {
     return memory.isContended ? this.#lanes.contended : this.#lanes.alone;
   }
 
-  #begin(lane: Lane, isContended: boolean): void {
+  #begin(lanes: Lanes, isContended: boolean): boolean {
     const group = this.#take(isContended);
-    if (group.length > 0) void lane.run((leave) => this.#commit(group, isContended, leave));
+    if (group.length > 0) void lanes.run((leave) => this.#commit(group, isContended, leave));
+    return group.length > 0;
   }
 
   /** The first of each namespace, as many as may go together. */
@@ -141,15 +157,28 @@ export class SharedCommits {
         continue;
       }
       this.#busy.delete(place.namespace);
-      if ("error" in outcome) part.reject(outcome.error);
+      if ("error" in outcome) void this.#refuse(part, outcome.error);
       else {
         if (outcome.rings) this.#ring(place.namespace);
         part.resolve(outcome.results);
       }
     }
     // Of a namespace that had one on its way another may be waiting.
-    for (const { place } of this.#waiting) this.#laneOf(place).due(2);
+    for (const { place } of this.#waiting) this.#lanesOf(place).due(2);
     return left;
+  }
+
+  /** A namespace that is another than was remembered was not written to: the batch goes to the one that there is now. */
+  async #refuse(part: Waiting, error: unknown): Promise<void> {
+    try {
+      part.staleTimes += 1;
+      this.#places.requireStale(error, part.place.namespace, part.staleTimes);
+      part.place = await this.#places.require(part.place.namespace);
+      part.outcome = undefined;
+      this.#wait(part);
+    } catch (reason) {
+      part.reject(reason);
+    }
   }
 }
 

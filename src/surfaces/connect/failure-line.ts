@@ -41,7 +41,8 @@ const hintOf = (reason: string): string =>
 
 /** What the server refused, in its own words where it has some for a client of MCP. */
 export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, place: string): string {
-  const told = errorIn(body);
+  // How to bring a credential is ours to say: the server speaks to those who write headers themselves.
+  const told = statusCode === 401 ? undefined : errorIn(body);
   if (told !== undefined) return JSON.stringify({ jsonrpc: "2.0", id, error: told });
   return failureLine(id, refusals[statusCode]?.(place) ?? { code: "unavailable", message: `${place} answered with status ${statusCode} and nothing that is MCP.` });
 }
@@ -57,7 +58,11 @@ const refusals: Readonly<Record<number, (place: string) => Told>> = {
   303: elsewhere,
   307: elsewhere,
   308: elsewhere,
-  401: (place) => ({ code: "unauthenticated", message: `${place} wants another credential.`, hint: "Set HOLDFAST_TOKEN to a token of that server: holdfast token create." }),
+  401: (place) => ({
+    code: "unauthenticated",
+    message: `${place} wants another credential.`,
+    hint: "Set HOLDFAST_TOKEN to a token of that server, or name a file that holds one with --token-file; holdfast token create makes one there.",
+  }),
   403: (place) => ({ code: "forbidden", message: `${place} does not let this caller in.` }),
   404: (place) => ({ code: "not_found", message: `There is no MCP at ${place}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
   405: (place) => ({ code: "not_found", message: `There is no MCP at ${place}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),

@@ -95,7 +95,8 @@ describe.each(eras)("the SDK's own client through the bridge in the %s era", (er
     const stop = new AbortController();
     const poll = client.callTool({ name: "state_get", arguments: { key: `never-${era}`, wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
     const before = server.logged.length;
-    setTimeout(() => stop.abort(), 50);
+    // Long enough for it to have arrived and to be waiting, also on a busy machine.
+    setTimeout(() => stop.abort(), 1_000);
     await expect(poll).rejects.toThrow();
     await until(() => server.logged.slice(before).some(({ event, facts }) => event === "request" && (facts.status === 499 || facts.status === 202) && (facts.ms as number) >= 40));
   });

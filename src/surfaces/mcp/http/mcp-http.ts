@@ -10,6 +10,7 @@ import type { Request } from "../json-rpc.ts";
 import { isRequest, rpcErrors } from "../json-rpc.ts";
 import { batchVersion, readBatch, readMessage } from "../read-message.ts";
 import { acceptedBy, httpFailure, isJson, sendAccepted, sendAnswer, sendFailure } from "./answer-http.ts";
+import { Company } from "./company.ts";
 import type { Fixtures } from "./fixtures.ts";
 import { HandshakeEra, isHandshakeVersion, refuseMethod, versionOf } from "./handshake-era.ts";
 import { HttpCall } from "./http-call.ts";
@@ -62,12 +63,14 @@ class Endpoint implements McpHttp {
   readonly #sessions: Sessions;
   readonly #handshakeEra: HandshakeEra;
   #sdkLoading: Promise<SdkRoad> | undefined;
+  readonly #company: Company;
   #inFlight = 0;
   #whenIdle: () => void = () => {};
 
   constructor(options: McpHttpOptions) {
     const { log, clock, sessions: store, directRoad = true, fixtures } = options;
     this.#options = options;
+    this.#company = new Company(clock);
     this.#tenants = new Tenants(log, fixtures);
     this.#hubs = new ResourceHubs(log);
     this.#sessions = new Sessions({ store, clock, log });
@@ -78,6 +81,8 @@ class Endpoint implements McpHttp {
     const posted: Posted = { request, response, access, tenant: this.#tenants.of(access), accepted: acceptedBy(request) };
     this.#inFlight += 1;
     try {
+      const others = this.#company.join();
+      if (others !== undefined) await others;
       if (request.method === "POST") return await this.#post(posted, body);
       // The stateless era has requests only.
       if (versionOf(request) === statelessVersion) return refuseMethod(posted);

@@ -9,7 +9,6 @@ import type { Entry, Revision, Store } from "../../../store/store.ts";
 import { systemWriter } from "../../../store/store.ts";
 import { transact } from "../../../store/transact.ts";
 import { Subscriptions, subscribedUrisMax } from "../subscriptions.ts";
-import { SessionRoom } from "./session-room.ts";
 
 /** A session that nobody uses is forgotten after this; its client then shakes hands again. */
 export const sessionTtlMs = 24 * 3_600_000;
@@ -62,14 +61,12 @@ export class Sessions {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #followers: Subscriptions;
-  readonly #room: SessionRoom;
   /** The longest known first. */
   readonly #known = new Map<string, Known>();
 
   constructor({ store, clock, log }: SessionsOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#room = new SessionRoom(store);
     this.#followers = new Subscriptions({
       base: { store, clock },
       log,
@@ -99,7 +96,7 @@ export class Sessions {
   /** The resources the session wants to hear about; undefined when it has ended. */
   async read({ id }: Session, caller: string): Promise<SessionUris | undefined> {
     const entry = await this.#entry(id, caller);
-    return entry && new Map(urisOf(entry));
+    return entry && new Map(recordOf(entry).uris);
   }
 
   /** From the revision on: what changes later will be told, on whichever node the session's stream is. */
@@ -157,7 +154,7 @@ export class Sessions {
     return entries[0];
   }
 
-  async #change(session: Session, caller: string, decide: (uris: SubscribedUris) => SubscribedUris | undefined): Promise<void> {
+  async #change(session: Session, caller: string, decide: (uris: SessionRecord["uris"]) => SessionRecord["uris"] | undefined): Promise<void> {
     await transact<null, void>(
       { store: this.#store, clock: this.#clock, writer: systemWriter },
       {
@@ -175,9 +172,13 @@ export class Sessions {
 
   /** Those unused for longest: a session in use is written again now and then. */
   async #forgetOldest(caller: string): Promise<void> {
-    const { entries } = await this.#store.read(mcpSessionKeys.of(caller), { limit: sessionsPerCallerMax, values: false });
+    const { entries } = await this.#store.read(mcpSessionKeys.of(caller), { limit: sessionsPerCallerMax });
     const oldest = entries.toSorted((one, other) => one.updatedAtMs - other.updatedAtMs).slice(0, forgottenAtOnce);
     await this.#store.commit({ writes: oldest.map(({ key }) => ({ op: "delete", key })), writer: systemWriter });
+  }
+
+  #put({ id }: Session, caller: string, uris: SessionRecord["uris"]) {
+    return { op: "put", key: mcpSessionKeys.key(caller, id), value: { uris: uris.map(([uri, since]) => [uri, since]) }, ttlMs: sessionTtlMs } as const;
   }
 
   #remember(session: Session, caller: string): void {
@@ -188,6 +189,6 @@ export class Sessions {
   }
 }
 
-const sessionOf = (id: string): Session => ({ id, label: `session-${createHash("sha256").update(id).digest("hex").slice(-12)}` });
-const urisOf = ({ value }: Entry): SubscribedUris => (value as unknown as { readonly uris: SubscribedUris }).uris;
-const putOf = (key: string, uris: SubscribedUris) => ({ op: "put", key, value: { uris: uris.map(([uri, since]) => [uri, since]) }, ttlMs: sessionTtlMs }) as const;
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+const sessionOf = (id: string): Session => ({ id, label: `session-${digest(id).slice(0, 12)}` });
+const recordOf = ({ value }: Entry): SessionRecord => value as unknown as SessionRecord;

@@ -2,16 +2,18 @@
 const laneMs = 50;
 
 /**
- * When what has gathered goes on its way: one thing at a time; what comes meanwhile goes together afterwards. By itself, a statement or a transaction costs the
+ * When what has gathered goes on its way: so many things at a time; what comes meanwhile goes together afterwards. By itself, a statement or a transaction costs the
  * server and the driver far more than one row more in it.
  */
-export class Lane {
-  readonly #begin: (lane: Lane) => void;
-  #isTaken = false;
+export class Lanes {
+  readonly #max: number;
+  readonly #begin: (lanes: Lanes) => boolean;
+  #taken = 0;
   #isDue = false;
 
-  /** `begin` is called when the lane is free; it takes of what has gathered and runs it. */
-  constructor(begin: (lane: Lane) => void) {
+  /** `begin` is called when one is free: it takes of what has gathered and runs it. False: there was nothing to take. */
+  constructor(max: number, begin: (lanes: Lanes) => boolean) {
+    this.#max = max;
     this.#begin = begin;
   }
 
@@ -25,17 +27,17 @@ export class Lane {
 
   #go(): void {
     this.#isDue = false;
-    if (!this.#isTaken) this.#begin(this);
+    while (this.#taken < this.#max && this.#begin(this));
   }
 
-  /** `work` must not fail. It may leave the lane before it ends, when others need not wait for the rest. */
+  /** `work` must not fail. It may leave its lane before it ends, when others need not wait for the rest. */
   async run(work: (leave: () => void) => Promise<void>): Promise<void> {
-    this.#isTaken = true;
+    this.#taken += 1;
     let isIn = true;
     const leave = (): void => {
       if (!isIn) return;
       isIn = false;
-      this.#isTaken = false;
+      this.#taken -= 1;
       // Callers that were just answered may ask again: let them join. They take one turn to get here, and another one to be gathered.
       this.due(2);
     };
