@@ -97,8 +97,9 @@ await Promise.all([redis, postgres]);
 
 // Campaigns start dozens of processes each: one file at a time. What looks at the clock runs last, when nothing else does.
 const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers", "test/load"];
-const quiet = ["test/timing", "test/conformance", "test/browser"];
-const apart = ["test/stories", ...campaigns, ...quiet];
+const quiet = ["test/timing", "test/browser/large", "test/browser/live"];
+const served = ["test/conformance", "test/browser"];
+const apart = ["test/stories", "test/timing", ...served, ...campaigns];
 
 // Two streams: much of what both do is to wait, for disks, servers and lapses.
 await Promise.all([
@@ -106,6 +107,9 @@ await Promise.all([
     await tests("tests", thisNode, [process.execPath, vitest, "run", ...apart.flatMap((folder) => ["--exclude", `${folder}/**`])]);
     const fetched = [await node24, ...(await clients)];
     if (fetched.every((path) => path !== undefined)) await tests("stories", thisNode, [process.execPath, vitest, "run", "test/stories"]);
+    await chromium;
+    const later = quiet.flatMap((path) => ["--exclude", `${path}*`]);
+    await tests("served", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...served, ...later]);
   })(),
   (async () => {
     await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
@@ -113,7 +117,6 @@ await Promise.all([
     if (runtime !== undefined) await tests("tests on Node 24", "Node 24", [runtime, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
   })(),
 ]);
-await chromium;
 await tests("quiet", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...quiet]);
 conclude();
 

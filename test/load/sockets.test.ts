@@ -115,9 +115,9 @@ test("bodies of 100 MB are refused without being taken", { timeout }, async () =
     },
     1,
   );
-  // Half say how long they are and half do not; some are closed before they have read why.
+  // Half say how long they are and half do not; some are closed before they have read why, and on a busy machine some are too slow first. None is let in.
   expect(figures["answered 413"]).toBeGreaterThanOrEqual(20);
-  expect((figures["answered 413"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(40);
+  expect((figures["answered 413"] ?? 0) + (figures["answered 408"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(40);
 });
 
 test("1,000 streams that nobody reads, and 40 that are flooded, cost little and are closed", { timeout }, async () => {

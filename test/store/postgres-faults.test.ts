@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
 import { openHoldfast } from "../../src/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -9,22 +9,13 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, Store } from "../../src/store/store.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
-import type { PostgresServer } from "../support/servers/postgres-server.ts";
+import { OwnPostgres } from "../support/servers/own-postgres.ts";
 import { startPostgres } from "../support/servers/postgres-server.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
 import { codeOf, commit, commitBatch, commitOf, committed, namespace, put } from "./conformance/fixture.ts";
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server[Symbol.asyncDispose]());
-
-let stores = 0;
-const freshUrl = (query = ""): string => {
-  stores += 1;
-  return `${server.url}?schema=faults_${stores}${query}`;
-};
+const own = new OwnPostgres();
+const freshUrl = (query?: string): string => own.freshUrl(query);
 const storeOf = (engine: Engine): Store => openNamespaceStore(engine, namespace, systemClock);
 
 async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly result: PromiseSettledResult<T> }> {
@@ -40,10 +31,10 @@ test("a server that was killed and came back is used again by itself, and nothin
   const store = storeOf(engine);
   for (let round = 1; round <= 2; round += 1) {
     await commit(store, put("a", round));
-    await server.kill9();
+    await own.server.kill9();
     expect(await codeOf(store.read(everything))).toBe("unavailable");
     expect(await codeOf(store.commit(commitOf(put("a", "lost"))))).toBe("unavailable");
-    await server.restart();
+    await own.server.restart();
     const startMs = performance.now();
     await expect
       .poll(
@@ -62,8 +53,8 @@ test("a server that was killed and came back is used again by itself, and nothin
 test("a polite restart between two calls is not noticed by the second: idle connections that died are replaced", async () => {
   await using engine = await openPostgresEngine({ url: freshUrl() });
   await commit(storeOf(engine), put("a", 1));
-  await server.stop();
-  await server.restart();
+  await own.server.stop();
+  await own.server.restart();
   await commit(storeOf(engine), put("a", 2));
   expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 2 }]);
 });
@@ -72,7 +63,7 @@ test("a server that hears and does not answer costs a caller the deadline and no
   timeout: 30_000,
 }, async () => {
   const url = freshUrl("&deadline=1s");
-  await using proxy = await FaultProxy.open(server.port);
+  await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   const store = storeOf(engine);
   await commit(store, put("a", 1));
@@ -96,7 +87,7 @@ const codeOrOk = (call: Promise<unknown>): Promise<string> =>
 
 test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", { timeout: 60_000 }, async () => {
   const url = freshUrl("&deadline=2s&pool=1");
-  await using proxy = await FaultProxy.open(server.port);
+  await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using direct = await openPostgresEngine({ url });
   const store = storeOf(engine);
@@ -129,17 +120,17 @@ test.each([
   const url = freshUrl();
   await using engine = await openPostgresEngine({ url });
   await commit(storeOf(engine), put("a", 1));
-  const schema = `faults_${stores}`;
-  await server.query(`CREATE FUNCTION ${schema}.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '${state}'; END $$`);
-  await server.query(`CREATE CONSTRAINT TRIGGER fail AFTER UPDATE ON ${schema}.namespace DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.fail()`);
+  const schema = own.schema;
+  await own.server.query(`CREATE FUNCTION ${schema}.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '${state}'; END $$`);
+  await own.server.query(`CREATE CONSTRAINT TRIGGER fail AFTER UPDATE ON ${schema}.namespace DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.fail()`);
   expect(await codeOrOk(storeOf(engine).commit(commitOf(put("a", 2))))).toBe(code);
-  await server.query(`DROP TRIGGER fail ON ${schema}.namespace`);
+  await own.server.query(`DROP TRIGGER fail ON ${schema}.namespace`);
   await commit(storeOf(engine), put("a", 3));
 });
 
 test("a network that goes dead under load ends every call within its deadline, and what was answered is true", { timeout: 30_000 }, async () => {
   const url = freshUrl("&deadline=1s");
-  await using proxy = await FaultProxy.open(server.port);
+  await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using direct = await openPostgresEngine({ url });
   const endings = new Set<string>();
@@ -166,7 +157,7 @@ test("a network that goes dead under load ends every call within its deadline, a
 
 test("whoever stands still with the namespace's lock loses it after half a deadline, and the others go on", { timeout: 30_000 }, async () => {
   const url = freshUrl("&deadline=2s&pool=1");
-  await using proxy = await FaultProxy.open(server.port);
+  await using proxy = await FaultProxy.open(own.server.port);
   await using stopped = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using other = await openPostgresEngine({ url });
   await commit(storeOf(stopped), put("a", 1));
@@ -188,10 +179,10 @@ test("a namespace that somebody else keeps locked gives unavailable at the deadl
   const url = freshUrl("&deadline=500ms");
   await using engine = await openPostgresEngine({ url });
   await commit(storeOf(engine), put("a", 1));
-  const other = new pg.Client(server.url);
+  const other = new pg.Client(own.server.url);
   await other.connect();
   await other.query("BEGIN");
-  await other.query(`SELECT 1 FROM faults_${stores}.namespace FOR UPDATE`);
+  await other.query(`SELECT 1 FROM ${own.schema}.namespace FOR UPDATE`);
   const { ms, result } = await timed(storeOf(engine).commit(commitOf(put("a", 2))));
   expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
   expect(ms).toBeLessThan(1_500);
@@ -205,7 +196,7 @@ test("a namespace that somebody else keeps locked gives unavailable at the deadl
 
 test("a watcher whose connection was reset hears of what was committed meanwhile, in order and once", { timeout: 30_000 }, async () => {
   const url = freshUrl();
-  await using proxy = await FaultProxy.open(server.port);
+  await using proxy = await FaultProxy.open(own.server.port);
   await using watching = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using writing = await openPostgresEngine({ url });
   await commit(storeOf(writing), put("a", 0));
@@ -241,10 +232,8 @@ test("a script that leaves a store open ends by itself, one that closes it or on
     await worker.ended();
   }
   expect(await watching.next()).toEqual({ done: "watching" });
-  // Nothing but the watch keeps it alive, also while the server is away.
-  await server.kill9();
-  await delay(300);
-  await server.restart();
+  // Nothing but the watch keeps it alive: longer than any poll or probe of the engine's.
+  await delay(1_500);
   await using holdfast = await openHoldfast({ store: url });
   await holdfast.state.set("watched", 1);
   expect(await watching.next()).toEqual({ done: "watch" });
@@ -257,12 +246,12 @@ test("a commit is durable even where the role's default is not to wait for the d
     ["local", "local"],
     ["remote_apply", "remote_apply"],
   ]) {
-    await server.query(`ALTER ROLE holdfast SET synchronous_commit = ${setting}`);
+    await own.server.query(`ALTER ROLE holdfast SET synchronous_commit = ${setting}`);
     await using engine = await openPostgresEngine({ url: freshUrl() });
     committed((await commitBatch(engine, [commitOf(put("a"))]))[0]);
     expect((await engine.health(namespace)).facts).toMatchObject({ synchronous_commit: kept });
   }
-  await server.query("ALTER ROLE holdfast RESET synchronous_commit");
+  await own.server.query("ALTER ROLE holdfast RESET synchronous_commit");
 });
 
 test("health reads back what the server promises and warns of what breaks it", { timeout: 20_000 }, async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
 import { Roads } from "../../src/engines/postgres/roads.ts";
@@ -13,26 +13,16 @@ import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Commit, CommitResult, Engine, Store } from "../../src/store/store.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { manualClock } from "../support/manual-clock.ts";
-import type { PostgresServer } from "../support/servers/postgres-server.ts";
-import { startPostgres } from "../support/servers/postgres-server.ts";
+import { OwnPostgres } from "../support/servers/own-postgres.ts";
 import { commitOf, put } from "./conformance/fixture.ts";
 import type { Step } from "./histories.ts";
 import { answer, closing, history } from "./histories.ts";
 
 /** Batches of several namespaces in one transaction: strangers who share a road. */
 
-let server: PostgresServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server[Symbol.asyncDispose]());
-
-let stores = 0;
-const freshUrl = (query = ""): string => {
-  stores += 1;
-  return `${server.url}?schema=shared_${stores}${query}`;
-};
-const schema = (): string => `shared_${stores}`;
+const own = new OwnPostgres();
+const freshUrl = (query?: string): string => own.freshUrl(query);
+const schema = (): string => own.schema;
 
 const names = Array.from({ length: 8 }, (_, i) => `n${i}`);
 
@@ -63,7 +53,7 @@ const endingOf = (call: Promise<unknown>): Promise<string> =>
 const allButFirst = (first: string, rest: string): string[] => [first, ...names.slice(1).map(() => rest)];
 
 async function outsider(): Promise<pg.Client> {
-  const client = new pg.Client(server.url);
+  const client = new pg.Client(own.server.url);
   await client.connect();
   onTestFinished(() => client.end());
   return client;
@@ -141,7 +131,7 @@ test("a refused commit, a sealed namespace and one whose history went back are t
   await engine.seal("n0", undefined, { state: "moved", to: "redis://elsewhere" });
 
   // Put back under the engine's feet: only this one leaps.
-  await server.query(`UPDATE ${schema()}.namespace SET revision = 0 WHERE name = 'n0'`);
+  await own.server.query(`UPDATE ${schema()}.namespace SET revision = 0 WHERE name = 'n0'`);
   expect(codes(await beside(4))).toEqual(names.map(() => "ok"));
   const revisions = await Promise.all(names.map(async (name) => (await engine.read(name, [everything], {})).revision));
   expect(revisions[0]).toBeGreaterThan(1_000_000_000);
@@ -154,8 +144,8 @@ test("what the server refuses because of one namespace is tried with each alone:
     engine,
     allOf(() => commitOf(put("a", 0))),
   );
-  const id = await server.query(`SELECT id FROM ${schema()}.namespace WHERE name = 'n0'`);
-  await server.query(`ALTER TABLE ${schema()}.log ADD CONSTRAINT planted CHECK (ns <> ${id} OR v <> '1')`);
+  const id = await own.server.query(`SELECT id FROM ${schema()}.namespace WHERE name = 'n0'`);
+  await own.server.query(`ALTER TABLE ${schema()}.log ADD CONSTRAINT planted CHECK (ns <> ${id} OR v <> '1')`);
   // The first key is remembered, the other one has to be looked for.
   for (const key of ["a", "b"]) {
     const results = await commitAll(
@@ -253,12 +243,12 @@ test("processes that write to the same namespaces in other orders, and somebody 
   await Promise.all([...stores.map(counter), intruder(await outsider())]);
   expect(await valuesOf(engines[0] as Engine, "n")).toEqual(names.map((name) => added.get(name)));
   expect(Math.min(...added.values())).toBeGreaterThan(0);
-  expect(await server.query("SELECT sum(deadlocks) FROM pg_stat_database")).toBe("0");
+  expect(await own.server.query("SELECT sum(deadlocks) FROM pg_stat_database")).toBe("0");
 });
 
 test("an answer that is cut off is unknown for those who were being written, and only for them; the same request keys then tell the truth", { timeout: 60_000 }, async () => {
   const url = freshUrl("&deadline=2s&pool=2");
-  await using proxy = await FaultProxy.open(server.port);
+  await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using direct = await openPostgresEngine({ url });
   await commitAll(
@@ -305,9 +295,9 @@ test("a server that is killed under eight namespaces has everything that was ans
       }
     });
     await expect.poll(() => Math.min(...answered.values()), { timeout: 10_000 }).toBeGreaterThan(3);
-    await server.kill9();
+    await own.server.kill9();
     const ends = await Promise.all(writers);
-    await server.restart();
+    await own.server.restart();
     await expect.poll(() => endingOf(valuesOf(engine)), { timeout: 10_000 }).toBe("ok");
     const there = await valuesOf(engine, `round ${round}`);
     for (const [i, { last, code }] of ends.entries()) {

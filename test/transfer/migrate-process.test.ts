@@ -86,13 +86,13 @@ async function underWriters(urls: readonly string[], work: () => Promise<void>, 
   );
 }
 
-/** Kills a migration with -9 when its destination has some of the records, and not yet all. */
+/** Kills a migration with -9 when its destination has some of the records and has noted how far it is, so that the next run goes on from there. */
 async function killMidway(from: string, to: string): Promise<void> {
   await using destination = await openEngine(to);
   const running = migrate(from, to);
   const isMidway = async (): Promise<boolean> => {
     const { facts, records } = await destination.dump(namespace, { part: "log", after: 0 });
-    return facts.seal?.state === "filling" && records.length > 0;
+    return facts.seal?.state === "filling" && (facts.seal.progress as { readonly log: number }).log > 0 && records.length > 0;
   };
   while (running.child.exitCode === null && !(await isMidway())) await systemClock.sleep(5);
   running.child.kill("SIGKILL");

@@ -35,7 +35,8 @@ export class Transaction {
 
   /** For writing; begins with locks, taken before the statements see anything. `patienceMs`: how long one of them is waited for, if not for most of a deadline. */
   lock(statements: readonly Statement[], patienceMs?: number): Promise<Answer[]> {
-    return this.#begin(patienceMs === undefined ? this.#opening.write : `${this.#opening.write}; SET LOCAL lock_timeout = ${Math.ceil(patienceMs)}`, statements);
+    // 0 would mean for ever.
+    return this.#begin(patienceMs === undefined ? this.#opening.write : `${this.#opening.write}; SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(patienceMs))}`, statements);
   }
 
   /** Inside of what has begun. */

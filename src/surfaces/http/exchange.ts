@@ -24,6 +24,10 @@ export class Exchange {
   /** Counted among the requests in flight. */
   isInside = false;
   stream: StreamKind | undefined;
+  /** Its place among the exchanges under way; see `ExchangeList`. */
+  isListed = false;
+  previous: Exchange | undefined;
+  next: Exchange | undefined;
   #id: string | undefined;
   #controller: AbortController | undefined;
   #aborted = false;

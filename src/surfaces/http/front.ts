@@ -7,6 +7,7 @@ import { failureOf, sendFailure } from "./answer.ts";
 import { wrongMethod } from "./api-table.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { Exchange } from "./exchange.ts";
+import { ExchangeList } from "./exchange-list.ts";
 import { Gate } from "./gate.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpMetrics, StreamKind } from "./http-metrics.ts";
@@ -55,7 +56,7 @@ export class Front {
   readonly #gate: Gate;
   readonly #sockets: Sockets;
   readonly #bodies: Bodies;
-  readonly #exchanges = new Set<Exchange>();
+  readonly #exchanges = new ExchangeList();
   readonly #tools: RouteTools;
   readonly #stopWatching: () => void;
   #isStopping = false;

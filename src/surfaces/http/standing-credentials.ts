@@ -9,7 +9,7 @@ const lookAgainMs = 2_000;
 export interface StandingOptions {
   readonly authenticate: Authenticate;
   /** All that are being answered. */
-  readonly exchanges: ReadonlySet<Exchange>;
+  readonly exchanges: Iterable<Exchange>;
   readonly log: Log;
 }
 

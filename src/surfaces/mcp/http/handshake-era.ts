@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { HoldfastError } from "../../../kernel/errors.ts";
 import type { Log } from "../../../kernel/log.ts";
 import { keyRange } from "../../../store/ranges.ts";
@@ -32,7 +32,7 @@ const primedVersion = "2025-11-25";
 /** The revisions with a handshake, over HTTP. */
 export class HandshakeEra {
   readonly #options: HandshakeEraOptions;
-  /** Calls of a session that can be cancelled, by session and request id. Calls without a session can only be left by their caller. */
+  /** Calls of a session that wait for something, by session and request id. Calls without a session can only be left by their caller. */
   readonly #cancellable = new Map<string, HttpCall>();
   readonly #streams = new Map<string, SessionStream>();
 
@@ -143,16 +143,14 @@ export class HandshakeEra {
   }
 
   async #run({ response }: Posted, id: RequestId, answer: Exclude<DirectAnswer, string>, session: Session | undefined): Promise<string | undefined> {
-    const call = new HttpCall(response);
-    const done = session === undefined ? undefined : this.#mayCancel(session, id, call);
+    const call = this.#callOf(response, id, session);
     const make = await answer(call, session?.label);
-    done?.();
+    this.#forget(id, call, session);
     return call.cancelled ? undefined : make();
   }
 
   async #sdkAnswer({ response, tenant, access, accepted }: Posted, request: Request, session: Session | undefined, isBatched = false): Promise<string | undefined> {
-    const call = new HttpCall(response);
-    const done = session === undefined ? undefined : this.#mayCancel(session, request.id, call);
+    const call = this.#callOf(response, request.id, session);
     const sdk = await this.#options.sdk();
     const { sessions } = this.#options;
     const subscriptions = {
@@ -172,17 +170,20 @@ export class HandshakeEra {
       response.write(eventOf(line));
     };
     const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label, request: response.req }, call.signal, onNote);
-    done?.();
+    this.#forget(request.id, call, session);
     return answer;
   }
 
-  #mayCancel(session: Session, id: RequestId, call: HttpCall): () => void {
+  /** Known to be cancelled only while it waits: one that does not is over before word of it could come. */
+  #callOf(response: ServerResponse, id: RequestId, session: Session | undefined): HttpCall {
+    return new HttpCall(response, session && ((call) => void this.#cancellable.set(callName(session, id), call)));
+  }
+
+  #forget(id: RequestId, call: HttpCall, session: Session | undefined): void {
+    if (session === undefined || this.#cancellable.size === 0) return;
     const name = callName(session, id);
-    this.#cancellable.set(name, call);
-    return () => {
-      // A second request under the same id may have taken the place.
-      if (this.#cancellable.get(name) === call) this.#cancellable.delete(name);
-    };
+    // A second request under the same id may have taken the place.
+    if (this.#cancellable.get(name) === call) this.#cancellable.delete(name);
   }
 
   /** A notification, or an answer to a question that the product never asks. */

@@ -8,11 +8,14 @@ import type { CallOrigin } from "../mcp-spans.ts";
  */
 export class HttpCall extends DirectCall {
   readonly #response: ServerResponse;
+  readonly #onWait: ((call: HttpCall) => void) | undefined;
   #watched = false;
 
-  constructor(response: ServerResponse) {
+  /** `onWait`: it has begun to wait for something. */
+  constructor(response: ServerResponse, onWait?: (call: HttpCall) => void) {
     super();
     this.#response = response;
+    this.#onWait = onWait;
   }
 
   /** Asked for only where calls are traced. */
@@ -23,6 +26,7 @@ export class HttpCall extends DirectCall {
   override get signal(): AbortSignal {
     if (!this.#watched) {
       this.#watched = true;
+      this.#onWait?.(this);
       if (this.#response.destroyed) this.cancel();
       else this.#response.once("close", () => this.cancel());
     }

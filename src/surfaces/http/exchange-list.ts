@@ -1,0 +1,47 @@
+import type { Exchange } from "./exchange.ts";
+
+/**
+ * The exchanges under way. Linked by themselves, and not a Set: a Set that many things pass through makes itself a new table every few of them, and an old table
+ * that V8 has moved to the old generation keeps the next one, and all that ever stood in it, until a full collection. Every request would survive its end.
+ */
+export class ExchangeList {
+  #first: Exchange | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(exchange: Exchange): void {
+    exchange.isListed = true;
+    exchange.next = this.#first;
+    if (this.#first !== undefined) this.#first.previous = exchange;
+    this.#first = exchange;
+    this.#size += 1;
+  }
+
+  has(exchange: Exchange): boolean {
+    return exchange.isListed;
+  }
+
+  /** False: it is not, or no longer, under way. */
+  delete(exchange: Exchange): boolean {
+    if (!exchange.isListed) return false;
+    const { previous, next } = exchange;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next !== undefined) next.previous = previous;
+    exchange.isListed = false;
+    exchange.previous = undefined;
+    exchange.next = undefined;
+    this.#size -= 1;
+    return true;
+  }
+
+  /** Those of this moment: whoever walks them may end them. */
+  *[Symbol.iterator](): Generator<Exchange> {
+    const all: Exchange[] = [];
+    for (let exchange = this.#first; exchange !== undefined; exchange = exchange.next) all.push(exchange);
+    yield* all;
+  }
+}
