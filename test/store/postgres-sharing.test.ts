@@ -124,9 +124,10 @@ test("what a process remembers of a namespace is never written once another has 
   expect((await commit(storeOf(one), put("new", 1))).writes).toMatchObject([{ version: 6, existed: false }]);
 
   // Something that lapses between two commits is gone for the second, remembered or not.
-  await commit(storeOf(one), put("lease", 1, { ttlMs: 60 }));
-  await commit(storeOf(one), put("lease", 2, { ttlMs: 60 }));
-  await new Promise((resolve) => setTimeout(resolve, 70));
+  // Long enough that the first is still there for the second, also on a busy machine.
+  await commit(storeOf(one), put("lease", 1, { ttlMs: 1_500 }));
+  await commit(storeOf(one), put("lease", 2, { ttlMs: 600 }));
+  await new Promise((resolve) => setTimeout(resolve, 650));
   const late = await storeOf(one).commit(commitOf(put("lease", 3), { checks: [{ key: "lease", is: "present" }] }));
   expect(late).toMatchObject({ ok: false, failed: [{ check: { key: "lease" } }] });
   expect((await commit(storeOf(one), put("lease", 4), { checks: [{ key: "lease", is: "absent" }] })).writes).toMatchObject([{ version: 8, existed: false }]);
