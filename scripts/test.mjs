@@ -110,12 +110,10 @@ await Promise.all([
     await chromium;
     const later = quiet.flatMap((path) => ["--exclude", `${path}*`]);
     await tests("served", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...served, ...later]);
-  })(),
-  (async () => {
-    await tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]);
     const runtime = await node24;
     if (runtime !== undefined) await tests("tests on Node 24", "Node 24", [runtime, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
   })(),
+  tests("campaigns", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...campaigns]),
 ]);
 await tests("quiet", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...quiet]);
 conclude();
