@@ -97,19 +97,18 @@ await Promise.all([redis, postgres]);
 
 // Campaigns start dozens of processes each: one file at a time. What looks at the clock runs last, when nothing else does.
 const campaigns = ["test/crash", "test/store/concurrency", "test/faults", "test/support/servers", "test/load"];
-const quiet = ["test/timing", "test/browser/large", "test/browser/live"];
+const quiet = ["test/timing", "test/browser/large.test.ts", "test/browser/live.test.ts", "test/surfaces/hook-process.test.ts", "test/transfer/migrate-process.test.ts"];
 const served = ["test/conformance", "test/browser"];
-const apart = ["test/stories", "test/timing", ...served, ...campaigns];
+const without = (paths) => paths.flatMap((path) => ["--exclude", path.endsWith(".ts") ? path : `${path}/**`]);
 
 // Two streams: much of what both do is to wait, for disks, servers and lapses.
 await Promise.all([
   (async () => {
-    await tests("tests", thisNode, [process.execPath, vitest, "run", ...apart.flatMap((folder) => ["--exclude", `${folder}/**`])]);
+    await tests("tests", thisNode, [process.execPath, vitest, "run", ...without(["test/stories", ...served, ...campaigns, ...quiet])]);
     const fetched = [await node24, ...(await clients)];
     if (fetched.every((path) => path !== undefined)) await tests("stories", thisNode, [process.execPath, vitest, "run", "test/stories"]);
     await chromium;
-    const later = quiet.flatMap((path) => ["--exclude", `${path}*`]);
-    await tests("served", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...served, ...later]);
+    await tests("served", thisNode, [process.execPath, vitest, "run", "--no-file-parallelism", ...served, ...without(quiet)]);
     const runtime = await node24;
     if (runtime !== undefined) await tests("tests on Node 24", "Node 24", [runtime, vitest, "run", "--no-file-parallelism", "--config", "vitest.node24.config.ts"]);
   })(),

@@ -24,11 +24,15 @@ export type Attack = (target: Target, share: number) => Promise<Readonly<Record<
  * A server and a well-behaved client, each in a process of its own, and an attack on the server from here. A smaller one goes first: what a process
  * takes once and keeps for the next time is not what is looked for. Memory, descriptors and shares are compared before and after the large one, and the client must not have failed.
  */
-export async function withstand(what: string, attack: Attack, firstShare = 0.1): Promise<Readonly<Record<string, number>>> {
+export async function withstand(
+  what: string,
+  attack: Attack,
+  { firstShare = 0.1, times = shortTimes }: { readonly firstShare?: number; readonly times?: HttpServerRequest["limits"] } = {},
+): Promise<Readonly<Record<string, number>>> {
   const folder = await temporaryFolder();
   const request: HttpServerRequest = {
     flags: { store: `sqlite:${join(folder, "store.db")}`, auth: "token", "rate-limit": "1000000" },
-    limits: shortTimes,
+    limits: times,
     tokens: 8,
   };
   const server = spawnWorker<HttpServerReady | HttpServerUsage>("http-server", request, { nodeFlags: ["--expose-gc"] });

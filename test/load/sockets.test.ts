@@ -113,11 +113,12 @@ test("bodies of 100 MB are refused without being taken", { timeout }, async () =
       const counts = await statuses(peers);
       return { bodies: 40 * share, "sent MB": Math.round(peers.reduce((sum, { socket }) => sum + socket.bytesWritten, 0) / 1e6), ...counts };
     },
-    1,
+    // With the product's own times: they are to be refused for their size, not because a busy machine is slow to take them.
+    { firstShare: 1, times: {} },
   );
-  // Half say how long they are and half do not; some are closed before they have read why, and on a busy machine some are too slow first. None is let in.
+  // Half say how long they are and half do not; some are closed before they have read why.
   expect(figures["answered 413"]).toBeGreaterThanOrEqual(20);
-  expect((figures["answered 413"] ?? 0) + (figures["answered 408"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(40);
+  expect((figures["answered 413"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(40);
 });
 
 test("1,000 streams that nobody reads, and 40 that are flooded, cost little and are closed", { timeout }, async () => {

@@ -42,10 +42,7 @@ async function hook(event: string, input: unknown, { args = [] as string[], cwd 
 const silent = { code: 0, stdout: "", stderr: "" };
 const contextOf = (stdout: string): string => JSON.parse(stdout).hookSpecificOutput.additionalContext;
 
-// A hook gives up rather than hold up its agent: what git or the store did not tell in a fraction of a second is left out. On a busy machine that happens.
-const inTime = { retry: 4 } as const;
-
-describe("the session-start hook", inTime, () => {
+describe("the session-start hook", () => {
   test("says nothing where there is nothing to tell", async () => {
     expect(await hook("session-start", { cwd: project, source: "startup" })).toMatchObject(silent);
   });
@@ -76,7 +73,7 @@ describe("the session-start hook", inTime, () => {
   });
 });
 
-describe("the pre-compact hook", inTime, () => {
+describe("the pre-compact hook", () => {
   test("saves branch, changed files, open runs and recent commits, prints nothing, and hides nothing that was saved before", async () => {
     await run("checkpoint", "Queue moved; flush still loses the last item", "--highlights", "drain() must be awaited");
     const { run_id } = JSON.parse((await run("workflow", "create", "release", "--json")).stdout);
@@ -159,7 +156,7 @@ describe("the pre-compact hook", inTime, () => {
   });
 });
 
-test("read-only means that nothing is saved, and that what was saved is still told", inTime, async () => {
+test("read-only means that nothing is saved, and that what was saved is still told", async () => {
   await run("checkpoint", "Before");
   expect(await hook("pre-compact", { cwd: project }, { args: ["--read-only"] })).toMatchObject(silent);
   const context = contextOf((await hook("session-start", { cwd: project }, { args: ["--read-only"] })).stdout);

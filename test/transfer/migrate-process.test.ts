@@ -132,11 +132,10 @@ describe(`under ${writers} live writers`, () => {
     await fill(urls[0] as string, 2_000);
     await underWriters(urls, async () => {
       for (let i = 1; i < urls.length; i += 1) {
-        const startedMs = performance.now();
         const result = equal(await migrate(urls[i - 1] as string, urls[i] as string).finished) as { equal: boolean; writers_paused_ms: number };
         expect(result.equal).toBe(true);
-        // Writers are stopped for the last changes, not for the copy; on a machine that is slow today, for the smaller part of it all.
-        expect(result.writers_paused_ms).toBeLessThan(Math.max(3_000, (performance.now() - startedMs) / 2));
+        // Writers are stopped for the last changes, not for the copy.
+        expect(result.writers_paused_ms).toBeLessThan(3_000);
         await systemClock.sleep(200);
       }
     });

@@ -116,7 +116,7 @@ describe("the authorisation matrix", { timeout: 120_000 }, () => {
     expect([...sampledTools].sort()).toEqual(catalog.map(({ name }) => name).sort());
   });
 
-  test("lets through what each route and tool declares and nothing else, with zero leaks", async () => {
+  test("lets through what each route and tool declares and nothing else, with zero leaks", { timeout: 120_000 }, async () => {
     const { matrix } = await openScene();
     const result = await matrix();
     console.info(`authorisation matrix: ${summary(result)}, ${result.leaks.length} leaks`);
