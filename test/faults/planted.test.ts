@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CampaignResult } from "../../src/verify/campaign.ts";
 import { faultsIn, printFigures } from "../support/campaign.ts";
+import { checkTokens } from "../support/engine-faults/check-loss.ts";
 import type { LoadOptions } from "../support/engine-faults/engine-load.ts";
 import { EngineLoad } from "../support/engine-faults/engine-load.ts";
+import type { Fault } from "../support/faulty-engine.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function workFor(ms: number, options: Pick<LoadOptions, "fault"> = {}): Promise<CampaignResult> {
@@ -12,6 +14,13 @@ async function workFor(ms: number, options: Pick<LoadOptions, "fault"> = {}): Pr
   await load.work(ms);
   await load.stop();
   return load.audit();
+}
+
+/** What the audit finds in a load whose engine has the fault; how many of its calls meet in so short a time is chance, so it works again until they have. */
+async function found(wanted: string, ms: number, fault: Fault): Promise<readonly string[]> {
+  let faults: readonly string[] = [];
+  for (let loads = 0; loads < 5 && !faults.includes(wanted); loads += 1) faults = faultsIn(await workFor(ms, { fault }));
+  return faults;
 }
 
 describe("the audit of a load", () => {
@@ -25,23 +34,23 @@ describe("the audit of a load", () => {
   });
 
   test("finds a watcher that skips", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await workFor(500, { fault: "lostLogRecords" }))).toContain("missing");
+    expect(await found("missing", 500, "lostLogRecords")).toContain("missing");
   });
 
   test("finds a call that never ends", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await workFor(200, { fault: "endlessReads" }))).toEqual(["call_never_ended"]);
+    expect(await found("call_never_ended", 200, "endlessReads")).toEqual(["call_never_ended"]);
   });
 
   test("finds a call that ends too late", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await workFor(200, { fault: "lateReads" }))).toEqual(["call_too_late"]);
+    expect(await found("call_too_late", 200, "lateReads")).toEqual(["call_too_late"]);
   });
 
   test("finds updates that overtook each other", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await workFor(500, { fault: "droppedChecks" }))).toEqual(expect.arrayContaining(["stale_increment"]));
+    expect(await found("stale_increment", 500, "droppedChecks")).toContain("stale_increment");
   });
 
   test("finds request keys that are forgotten", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await workFor(500, { fault: "forgottenRequestKeys" }))).toEqual(expect.arrayContaining(["answers_differ"]));
+    expect(await found("answers_differ", 500, "forgottenRequestKeys")).toContain("answers_differ");
   });
 
   test("finds revisions, versions and tokens that are given again after an old copy was put in place and nothing said so", { timeout: 60_000 }, async () => {
@@ -52,13 +61,15 @@ describe("the audit of a load", () => {
     await load.work(200);
     await load.kill();
     await copyFile(path, copy);
-    await load.join(2);
-    await load.work(200);
-    await load.kill();
-    for (const left of [path, `${path}-wal`, `${path}-shm`]) await rm(left, { force: true });
-    await copyFile(copy, path);
-    await load.join(2);
-    await load.work(200);
+    // A token is the revision of its grant: two grants must fall on the same one, so the copy is put in place until they have.
+    const grants = () => [...load.journals.values()].flatMap((journal) => journal.grants);
+    for (let puts = 0; puts < 20 && checkTokens(grants()).every(({ fault }) => fault !== "token_given_again"); puts += 1) {
+      await load.kill();
+      for (const left of [path, `${path}-wal`, `${path}-shm`]) await rm(left, { force: true });
+      await copyFile(copy, path);
+      await load.join(2);
+      await load.work(200);
+    }
     await load.stop();
     expect(faultsIn(await load.audit())).toEqual(expect.arrayContaining(["revision_given_again", "version_given_again", "token_given_again"]));
   });

@@ -10,49 +10,44 @@ const times = 5;
 /** A page asks for a few of these at once and must be ready within a second. What is measured is the processor's time, because others share the machine. */
 const cpuMsMax = 100;
 
-test(
-  "every view answers fast from 100,000 keys and 10,000 runs",
-  { timeout: 120_000 },
-  async () => {
-    await using engine = await openEngine(await engineNamed("SQLite").freshUrl());
-    const api = openApi({ engine, clock: systemClock });
-    await fillStore(engine, api.base, { entries: 100_000, logRows: 120_000, runs: 10_000 }, () => {});
-    for (let i = 0; i < 60; i += 1) {
-      const agent_id = `worker-${i % 7}`;
-      const { run_id } = await api.agent("workflow_claim", { agent_id, ttl_seconds: 600 });
-      await api.agent("workflow_checkpoint", { run_id, step: 1, output: { i }, agent_id });
-      if (i % 3 > 0) await api.agent("workflow_finish", { run_id, status: "done", agent_id });
-      await api.agent("lease_acquire", { resource_id: `resource-${i}`, holder_id: agent_id, ttl_seconds: 600 });
+test("every view answers fast from 100,000 keys and 10,000 runs", { timeout: 120_000 }, async () => {
+  await using engine = await openEngine(await engineNamed("SQLite").freshUrl());
+  const api = openApi({ engine, clock: systemClock });
+  await fillStore(engine, api.base, { entries: 100_000, logRows: 120_000, runs: 10_000 }, () => {});
+  for (let i = 0; i < 60; i += 1) {
+    const agent_id = `worker-${i % 7}`;
+    const { run_id } = await api.agent("workflow_claim", { agent_id, ttl_seconds: 600 });
+    await api.agent("workflow_checkpoint", { run_id, step: 1, output: { i }, agent_id });
+    if (i % 3 > 0) await api.agent("workflow_finish", { run_id, status: "done", agent_id });
+    await api.agent("lease_acquire", { resource_id: `resource-${i}`, holder_id: agent_id, ttl_seconds: 600 });
+  }
+  const measure = async <Answer>(path: string, query: Record<string, string> = {}): Promise<Answer> => {
+    const laps: { readonly cpuMs: number; readonly wallMs: number }[] = [];
+    let answer: Answer | undefined;
+    for (let i = 0; i < times; i += 1) {
+      const before = process.cpuUsage();
+      const began = performance.now();
+      answer = await api.get<Answer>(`/api/ns/team/${path}`, query);
+      const { user, system } = process.cpuUsage(before);
+      laps.push({ cpuMs: (user + system) / 1_000, wallMs: performance.now() - began });
     }
-    const measure = async <Answer>(path: string, query: Record<string, string> = {}): Promise<Answer> => {
-      const laps: { readonly cpuMs: number; readonly wallMs: number }[] = [];
-      let answer: Answer | undefined;
-      for (let i = 0; i < times; i += 1) {
-        const before = process.cpuUsage();
-        const began = performance.now();
-        answer = await api.get<Answer>(`/api/ns/team/${path}`, query);
-        const { user, system } = process.cpuUsage(before);
-        laps.push({ cpuMs: (user + system) / 1_000, wallMs: performance.now() - began });
-      }
-      const best = Math.min(...laps.map(({ cpuMs }) => cpuMs));
-      console.log(
-        `${path} ${JSON.stringify(query)}: first ${laps[0]?.cpuMs.toFixed(1)} ms of processor (${laps[0]?.wallMs.toFixed(1)} ms), then ${best.toFixed(1)} ms (${Math.min(...laps.map(({ wallMs }) => wallMs)).toFixed(1)} ms)`,
-      );
-      expect(best, path).toBeLessThan(cpuMsMax);
-      return answer as Answer;
-    };
-    const overview = await measure<Overview>("overview");
-    expect(overview.counts).toMatchObject({ keys: 100_000, runs: 10_000, leases: 80 });
-    expect(overview.commitsPerMinute.minutes.reduce((sum, { commits }) => sum + commits, 0)).toBe(overview.revision);
-    await measure("activity");
-    await measure("activity", { kind: "knowledge" });
-    await measure("keys");
-    await measure("keys", { prefix: "project-7f/" });
-    await measure("folders");
-    await measure("runs");
-    await measure("runs", { status: "failed" });
-    await measure("leases");
-    await measure("search", { q: "nothing like it" });
-  },
-  120_000,
-);
+    const best = Math.min(...laps.map(({ cpuMs }) => cpuMs));
+    console.log(
+      `${path} ${JSON.stringify(query)}: first ${laps[0]?.cpuMs.toFixed(1)} ms of processor (${laps[0]?.wallMs.toFixed(1)} ms), then ${best.toFixed(1)} ms (${Math.min(...laps.map(({ wallMs }) => wallMs)).toFixed(1)} ms)`,
+    );
+    expect(best, path).toBeLessThan(cpuMsMax);
+    return answer as Answer;
+  };
+  const overview = await measure<Overview>("overview");
+  expect(overview.counts).toMatchObject({ keys: 100_000, runs: 10_000, leases: 80 });
+  expect(overview.commitsPerMinute.minutes.reduce((sum, { commits }) => sum + commits, 0)).toBe(overview.revision);
+  await measure("activity");
+  await measure("activity", { kind: "knowledge" });
+  await measure("keys");
+  await measure("keys", { prefix: "project-7f/" });
+  await measure("folders");
+  await measure("runs");
+  await measure("runs", { status: "failed" });
+  await measure("leases");
+  await measure("search", { q: "nothing like it" });
+});
