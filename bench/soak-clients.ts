@@ -7,7 +7,7 @@ import { getArguments, keyOf, keysInUse, setArguments } from "./workload.ts";
 export interface SoakClient {
   readonly url: string;
   readonly isOver: () => boolean;
-  readonly onAnswer: (ms: number | undefined) => void;
+  readonly onAnswer: (what: string, ms: number | undefined) => void;
   readonly onProblem: (problem: string) => void;
 }
 
@@ -41,7 +41,7 @@ class Caller {
       this.#client.onProblem(`${tool}: ${JSON.stringify(answer).slice(0, 500)}`);
       return undefined;
     }
-    this.#client.onAnswer(waits ? undefined : performance.now() - startedMs);
+    this.#client.onAnswer(tool, waits ? undefined : performance.now() - startedMs);
     return result.structuredContent;
   }
 
@@ -81,7 +81,7 @@ class Caller {
       const response = await this.open("GET", path);
       const text = await textOf(response);
       if (response.statusCode !== 200 || text === "") throw new Error(`status ${response.statusCode}`);
-      this.#client.onAnswer(performance.now() - startedMs);
+      this.#client.onAnswer(path, performance.now() - startedMs);
     } catch (error) {
       this.#client.onProblem(`${path}: ${String(error)}`);
     }

@@ -25,12 +25,17 @@ export async function measureSoak({ serving, progress }: Surroundings, { minutes
   let calls = 0;
   const problems: string[] = [];
   const timesMs: number[] = [];
+  const timesOf = new Map<string, number[]>();
   const client: SoakClient = {
     url,
     isOver: () => isOver,
-    onAnswer(ms) {
+    onAnswer(what, ms) {
       calls += 1;
-      if (ms !== undefined) timesMs.push(ms);
+      if (ms === undefined) return;
+      timesMs.push(ms);
+      const times = timesOf.get(what) ?? [];
+      timesOf.set(what, times);
+      times.push(ms);
     },
     onProblem: (problem) => void problems.push(problem),
   };
@@ -58,6 +63,7 @@ export async function measureSoak({ serving, progress }: Surroundings, { minutes
     isOver = true;
     await Promise.all(working);
     for (const problem of problems.slice(0, problemsShown)) process.stderr.write(`${problem}\n`);
+    const [slowest = "none", itsTimesMs = [0]] = [...timesOf].toSorted(([, a], [, b]) => quantile(b, 0.5) - quantile(a, 0.5))[0] ?? [];
     const half = Math.floor(samples.length / 2);
     const gained = (of: "mebibytes" | "descriptors"): number => middle(samples.slice(-half), of) - middle(samples.slice(0, half), of);
     return [
@@ -66,6 +72,7 @@ export async function measureSoak({ serving, progress }: Surroundings, { minutes
       { what: "calls that failed", unit: "count", value: steady(problems.length), budget: { atMost: 0 } },
       { what: "median time of a call", unit: "ms", value: spread(latenciesMs.map(({ p50 }) => p50)) },
       { what: "99th percentile of a call", unit: "ms", value: spread(latenciesMs.map(({ p99 }) => p99)) },
+      { what: `median time of the slowest kind of call, ${slowest}`, unit: "ms", value: steady(quantile(itsTimesMs, 0.5)) },
       { what: "resident memory of the server", unit: "MiB", value: spread(samples.map(({ mebibytes }) => mebibytes)) },
       { what: "memory gained from the second third of the time to the last", unit: "MiB", value: steady(gained("mebibytes")), budget: { atMost: 12 } },
       { what: "memory gained per 100,000 calls meanwhile", unit: "MiB", value: steady(slopePer(samples, 100_000)) },

@@ -112,6 +112,30 @@ test("filters by name, prefix, kind, writer and revision; pages without gap or r
   expect(seen).toEqual(["job/1", "z", "y", "x", "job/4", "job/3", "job/2", "job/1", "job/0"]);
 });
 
+test("a page of a long history costs a page and a bounded count, wherever it is", async () => {
+  const scope = openScope();
+  for (let i = 0; i < 1_200; i += 1) await setState(scope, { key: "k", value: i });
+  let read = 0;
+  const counted: typeof scope = {
+    ...scope,
+    store: {
+      ...scope.store,
+      async log(query) {
+        const page = await scope.store.log(query);
+        read += page.rows.length;
+        return page;
+      },
+    },
+  };
+  for (const before of [undefined, { revision: 101, seq: 0 }]) {
+    read = 0;
+    const page = await readHistory(counted, { limit: 10, before });
+    expect(page.entries.map(({ value }) => value)).toEqual(Array.from({ length: 10 }, (_, i) => (before === undefined ? 1_199 : 99) - i));
+    expect(page.total).toBe(1_000);
+    expect(read).toBeLessThan(1_000 + 100);
+  }
+});
+
 test("a reset leaves alone what others write while it runs", async () => {
   const scope = openScope();
   for (let i = 0; i < 300; i += 1) await setState(scope, { key: `k${i}`, value: "old" });

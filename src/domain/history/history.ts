@@ -39,38 +39,55 @@ export interface HistoryEntry {
 
 export interface HistoryPage {
   readonly entries: readonly HistoryEntry[];
-  /** Matching records in the history that is kept, counted up to `countedMax`. */
+  /** Matching records in the history that is kept, counted up to 1,000. */
   readonly total: number;
   readonly next?: HistoryCursor;
 }
 
-const countedMax = 10_000;
+/** Whoever asks wants to know whether there is more, not how often a busy store was written: counting holds up everybody else. */
+const countedMax = 1_000;
+
+/** By place, as cursors are. */
+const lastFirst = (a: LogRow, b: LogRow): number => b.revision - a.revision || b.seq - a.seq;
 
 /** Who changed what, newest first. */
 export async function readHistory(scope: Scope, query: HistoryQuery): Promise<HistoryPage> {
+  const { before, limit } = query;
   const found: LogRow[] = [];
-  let total = 0;
-  for await (const row of matchingRows(scope, query)) {
-    total += 1;
-    const { before } = query;
-    const wanted = before === undefined || row.revision < before.revision || (row.revision === before.revision && row.seq < before.seq);
-    if (wanted && found.length <= query.limit) found.push(row);
-    if (total >= countedMax && found.length > query.limit) break;
+  for await (const row of matchingRows(scope, query, { below: before && before.revision + 1, atOnce: limit + 1 })) {
+    if (before === undefined || row.revision < before.revision || row.seq < before.seq) found.push(row);
+    if (found.length > limit) break;
   }
-  const page = found.slice(0, query.limit);
+  const page = found.slice(0, limit);
   const last = page.at(-1);
   return {
     entries: await Promise.all(page.map((row) => toHistoryEntry(scope, row))),
-    total,
-    next: found.length > query.limit && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
+    total: before === undefined && found.length <= limit ? found.length : await countMatching(scope, query),
+    next: found.length > limit && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
   };
 }
 
+async function countMatching(scope: Scope, query: HistoryQuery): Promise<number> {
+  let count = 0;
+  for await (const _ of matchingRows(scope, query, { atOnce: countedMax })) {
+    count += 1;
+    if (count === countedMax) break;
+  }
+  return count;
+}
+
+interface Reach {
+  /** Only revisions below this. */
+  readonly below?: Revision;
+  /** How many are expected to be wanted. */
+  readonly atOnce: number;
+}
+
 /** Rows newest first, values left out: they are read for the page that is shown. */
-async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevision, writer }: HistoryQuery): AsyncGenerator<LogRow> {
+async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevision, writer }: HistoryQuery, { below, atOnce }: Reach): AsyncGenerator<LogRow> {
   const kinds = kind === undefined ? historyKinds : [kind];
   const ranges: readonly Range[] = name !== undefined ? kinds.flatMap((each) => historyRanges[each](name)) : prefix !== undefined ? prefixRanges(prefix, kinds) : [everything];
-  let before: Revision | undefined;
+  let before = below;
   for (;;) {
     const page = await store.log({
       ranges,
@@ -81,8 +98,9 @@ async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevisi
       narrow: name !== undefined,
       lenient: true,
       values: false,
+      limit: atOnce,
     });
-    for (const row of page.rows.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq)) if (prefix === undefined || row.record?.subject.startsWith(prefix)) yield row;
+    for (const row of page.rows.toSorted(lastFirst)) if (prefix === undefined || row.record?.subject.startsWith(prefix)) yield row;
     if (page.done) return;
     before = page.through;
   }
@@ -102,7 +120,7 @@ export const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): rea
 async function toHistoryEntry({ store }: Scope, row: LogRow): Promise<HistoryEntry> {
   // Within one revision a put may follow the expiry of what was there before: two rows of this revision, two of the one before.
   const page = await store.log({ ranges: [keyRange(row.key)], before: row.revision + 1, reverse: true, narrow: true, lenient: true, limit: 4 });
-  const rows = page.rows.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq);
+  const rows = page.rows.toSorted(lastFirst);
   const position = rows.findIndex((candidate) => candidate.revision === row.revision && candidate.seq === row.seq);
   const own = rows[position];
   const earlier = position < 0 ? undefined : rows[position + 1];
