@@ -12,12 +12,18 @@ export function holds(check: Check, live: Pick<Entry, "version" | "revision"> | 
   return live?.revision === check.revision;
 }
 
-/** How many rows an engine reads for a page of `limit`: enough to see whether the next revision is whole. */
-export const rowsToFetch = (limit: number): number => limit + limits.commitRowsMax + 1;
+/**
+ * How many rows an engine reads for a page of `limit`: one more shows that something is left behind. Where all of them are of one revision
+ * (`isOneRevision`) it reads again, as many as bring that revision whole: to read so many at once would cost a page of one row 256 more.
+ */
+export const rowsToFetch = { first: (limit: number): number => limit + 1, again: (limit: number): number => limit + limits.commitRowsMax + 1 };
+
+export const isOneRevision = <Row>(rows: readonly Row[], limit: number, revisionOf: (row: Row) => Revision): boolean =>
+  rows.length === rowsToFetch.first(limit) && revisionOf(rows[0] as Row) === revisionOf(rows[limit] as Row);
 
 /**
  * Cuts a page at about `limit` rows so that no revision is split; a first revision longer than the limit comes whole.
- * `rows` holds up to `rowsToFetch(limit)` rows. `cut`: something is left behind.
+ * `rows` holds as many as `rowsToFetch` says. `cut`: something is left behind.
  */
 export function wholeRevisions(rows: readonly LogRow[], limit: number): { readonly rows: readonly LogRow[]; readonly cut: boolean } {
   const boundary = rows[limit]?.revision;

@@ -202,7 +202,7 @@ export class MemoryEngine implements Engine {
     if (query.reverse) matching.reverse();
     const limit = query.limit ?? limits.logRowsMax;
     const page = wholeRevisions(
-      matching.slice(0, rowsToFetch(limit)).map((row) => toLogRow(row, query.values !== false)),
+      matching.slice(0, rowsToFetch.again(limit)).map((row) => toLogRow(row, query.values !== false)),
       limit,
     );
     const end = query.reverse ? after : Math.max(after, Math.min(space.revision, before - 1));

@@ -37,7 +37,7 @@ import type { NamespaceRow } from "./namespace-row.ts";
 import { factsOf, NamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
 import { PointReads } from "./point-reads.ts";
 import { countStatement, readPast, readStatement, toSnapshot } from "./read-entries.ts";
-import { isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
+import { askForPage, isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
 import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
 import { Roads } from "./roads.ts";
 import type { Tables } from "./schema.ts";
@@ -148,9 +148,9 @@ class PostgresEngine implements Engine {
 
   async log(namespace: string, query: LogQuery): Promise<LogPage> {
     const parameters = this.#clock.parameters(namespace);
-    const byKey = query.narrow ? await this.#roads.ask(logByKey(this.#tables, parameters, query)) : undefined;
+    const byKey = query.narrow ? await askForPage(query, (count) => this.#roads.ask(logByKey(this.#tables, parameters, query, count))) : undefined;
     const isByKey = byKey !== undefined && !isTooWide(byKey);
-    const answer = isByKey ? byKey : await this.#roads.ask(logByRevision(this.#tables, parameters, query));
+    const answer = isByKey ? byKey : await askForPage(query, (count) => this.#roads.ask(logByRevision(this.#tables, parameters, query, count)));
     return toLogPage(answer, this.#readable(answer, namespace, false), query, isByKey);
   }
 

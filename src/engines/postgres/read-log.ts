@@ -1,6 +1,6 @@
-import { requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { isOneRevision, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf } from "../../store/place.ts";
+import { placeOf, revisionAt } from "../../store/place.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { RawLogRow } from "./log-rows.ts";
 import { logColumns, toLogRow } from "./log-rows.ts";
@@ -21,11 +21,9 @@ interface Asked {
   readonly values: unknown[];
   readonly filters: string;
   readonly direction: "ASC" | "DESC";
-  readonly count: number;
 }
 
-function askedBy(query: LogQuery, alias: string, withRanges: boolean): Asked {
-  const count = rowsToFetch(query.limit ?? limits.logRowsMax);
+function askedBy(query: LogQuery, count: number, alias: string, withRanges: boolean): Asked {
   const values: unknown[] = [placeOf((query.after ?? 0) + 1), query.before === undefined ? Number.MAX_SAFE_INTEGER : placeOf(query.before), count];
   const add = (value: unknown): string => `$${values.push(value) + 3}`;
   const conditions: string[] = [];
@@ -47,7 +45,7 @@ function askedBy(query: LogQuery, alias: string, withRanges: boolean): Asked {
       conditions.push(`(${alias}.writer = ${writer} OR ${alias}.agent = ${writer})`);
     }
   }
-  return { values, filters: conditions.map((condition) => ` AND ${condition}`).join(""), direction: query.reverse ? "DESC" : "ASC", count };
+  return { values, filters: conditions.map((condition) => ` AND ${condition}`).join(""), direction: query.reverse ? "DESC" : "ASC" };
 }
 
 const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
@@ -62,8 +60,8 @@ const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
  * By revision, at most `revisionsPerCall` of them, from the first that has rows: where compaction has been, most have none.
  * Answers, beside the rows, the first and the last revision that was examined.
  */
-export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery): Statement {
-  const { values, filters, direction } = askedBy(query, "l", true);
+export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
+  const { values, filters, direction } = askedBy(query, count, "l", true);
   const revision = (place: string): string => `(${place} / ${placeOf(1)})`;
   const near = revision("near.place");
   const span = query.reverse
@@ -84,8 +82,8 @@ export function logByRevision(t: Tables, parameters: readonly unknown[], query: 
  * By key, along the chains of the keys in the ranges, of each no more than a page needs. Answers, beside the rows, how many were looked at;
  * when that reaches `narrowRowsMax`, going by revision is the bounded way.
  */
-export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQuery): Statement {
-  const { values, filters, direction } = askedBy(query, "l", false);
+export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
+  const { values, filters, direction } = askedBy(query, count, "l", false);
   const from = values.push(...rangeArrays(query.ranges)) + 2;
   const keys = (table: string): string => `SELECT place FROM ${table} WHERE ns = n.id AND k >= r.start COLLATE "C" AND k < r.stop COLLATE "C"`;
   // Who has no agent name makes a comparison unknown, and nothing can be counted by that.
@@ -111,6 +109,15 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
 
 type RawRow = [facts: string | null, first: number | null, last: number | null, ...row: RawLogRow];
 
+/** The facts come alone where there is no row. */
+const rowsIn = (raw: readonly RawRow[]): readonly RawRow[] => raw.filter(([, , , place]) => place !== null);
+
+/** Asks for one row more than the page; again for the rest of its first revision where that is longer than the page. */
+export async function askForPage({ limit = limits.logRowsMax }: LogQuery, ask: (count: number) => Promise<Answer>): Promise<Answer> {
+  const answer = await ask(rowsToFetch.first(limit));
+  return isOneRevision(rowsIn(answer.rows as unknown as RawRow[]), limit, ([, , , place]) => revisionAt(place)) ? ask(rowsToFetch.again(limit)) : answer;
+}
+
 export const isTooWide = (answer: Answer): boolean => ((answer.rows[0]?.[1] ?? 0) as number) >= narrowRowsMax;
 
 export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
@@ -119,7 +126,7 @@ export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, 
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
   const end = query.reverse ? after : Math.max(after, last);
   const raw = answer.rows as unknown as RawRow[];
-  const fetched = raw.filter(([, , , place]) => place !== null).map(([, , , ...row]) => toLogRow(row));
+  const fetched = rowsIn(raw).map(([, , , ...row]) => toLogRow(row));
   const { rows, cut } = wholeRevisions(fetched, query.limit ?? limits.logRowsMax);
   if (cut) return { rows, through: (rows.at(-1) as LogRow).revision, done: false, revision: space.revision };
   const [, first, examined] = raw[0] as RawRow;

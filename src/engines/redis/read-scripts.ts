@@ -1,4 +1,3 @@
-import { limits } from "../../store/limits.ts";
 import { luaScript, replyBytesMax } from "./lua-basis.ts";
 
 /**
@@ -201,7 +200,8 @@ local function is_enough(rev)
   return false
 end
 local function along_keys()
-  local low, high, ids, has, page = after + 1, last + 1, {}, {}, limit + ${limits.commitRowsMax + 1}
+  -- One more than the page, and a key may have two rows in its revision: what was there lapsed, and something new was put.
+  local low, high, ids, has, page = after + 1, last + 1, {}, {}, limit + 2
   for r = 0, range_count - 1 do
     local min, max = ARGV[bounds_at + 2 * r], ARGV[bounds_at + 2 * r + 1]
     if min == '=' then min, max = '['..max, '['..max end

@@ -1,4 +1,4 @@
-import { letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { isOneRevision, letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt } from "../../store/place.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
@@ -29,17 +29,25 @@ export function readLog(connection: Connection, space: NamespaceRow, query: LogQ
   const limit = query.limit ?? limits.logRowsMax;
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
   const end = query.reverse ? after : Math.max(after, last);
+  const fill = <Rows extends readonly RawLogRow[] | undefined>(fetch: (count: number) => Rows): Rows => {
+    const fetched = fetch(rowsToFetch.first(limit));
+    return fetched !== undefined && isOneRevision(fetched, limit, ({ place }) => revisionAt(place)) ? fetch(rowsToFetch.again(limit)) : fetched;
+  };
   const page = (fetched: readonly RawLogRow[], from: Revision, isWhole: boolean): LogPage => {
     const { rows, cut } = wholeRevisions(fetched.map(toLogRow), limit);
     return { rows, through: cut ? (rows.at(-1) as LogRow).revision : isWhole ? end : from, done: isWhole && !cut, revision: space.revision };
   };
 
   if (last <= after || query.ranges.length === 0) return page([], end, true);
-  const byKey = query.narrow ? fetchByKey(connection, space, query, placeOf(after + 1), placeOf(last + 1), rowsToFetch(limit)) : undefined;
+  const byKey = query.narrow ? fill((count) => fetchByKey(connection, space, query, placeOf(after + 1), placeOf(last + 1), count)) : undefined;
   if (byKey !== undefined) return page(byKey, end, true);
   const span = scanSpan(connection, space, query, after, last);
   if (span === undefined) return page([], end, true);
-  return page(fetchByRevision(connection, space, query, span, rowsToFetch(limit)), query.reverse ? span.from : span.to, span.isWhole);
+  return page(
+    fill((count) => fetchByRevision(connection, space, query, span, count)),
+    query.reverse ? span.from : span.to,
+    span.isWhole,
+  );
 }
 
 interface Span {

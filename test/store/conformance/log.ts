@@ -152,6 +152,19 @@ export function logCases(open: OpenEngine): void {
         expect(await store.log({ ...query, ranges, narrow: true })).toEqual(await store.log({ ...query, ranges }));
   });
 
+  test("the narrow way says as truly whether something is left, also behind a put that met what had expired", async () => {
+    const { store, clock } = await openFixture(open);
+    for (let i = 0; i < 4; i += 1) {
+      await commit(store, [put("a", i, { ttlMs: 1 }), put("b", i)]);
+      clock.advance(1);
+    }
+    for (const limit of [1, 2, 3])
+      for (const range of [keyRange("a"), prefixRange("")])
+        for (let edge = 1; edge <= 5; edge += 1)
+          for (const query of [{ before: edge, reverse: true }, { after: edge - 1 }])
+            expect(await store.log({ ...query, limit, ranges: [range], narrow: true })).toEqual(await store.log({ ...query, limit, ranges: [range] }));
+  });
+
   test("only recorded rows, of some kinds, by a writer or by an agent", async () => {
     const { store, engine, clock } = await openFixture(open);
     await commit(store, [put("a", 1, { record: record("state", "set", "a") }), put("hidden")], { writer: "ann" });
