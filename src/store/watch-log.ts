@@ -1,6 +1,9 @@
 import { limits } from "./limits.ts";
 import type { Change, Engine, LogQuery, LogRow, Range, Revision } from "./store.ts";
 
+/** Each value may have a megabyte, and every watcher holds a page of them. */
+const rowsWithValuesMax = 50;
+
 /**
  * Watch is the log read forward: the bell only says when to look, so a lost or extra ring can delay nothing for ever
  * and repeat nothing. A slow consumer simply reads later; nothing is buffered for it.
@@ -25,7 +28,7 @@ export async function* watchLog(
     let cursor = after;
     while (!signal.aborted) {
       rung = false;
-      const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: limits.logRowsMax, values: options.values });
+      const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: options.values === false ? limits.logRowsMax : rowsWithValuesMax, values: options.values });
       for (const change of byRevision(page.rows)) {
         if (signal.aborted) return;
         yield change;
