@@ -3,7 +3,6 @@ import type { HistoryCursor, HistoryEntry } from "../domain/history/history.ts";
 import { readHistory } from "../domain/history/history.ts";
 import { historyKinds } from "../domain/keyspace.ts";
 import { invalidInput } from "../kernel/errors.ts";
-import { fitting } from "./answer-size.ts";
 import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
 import { key, label, pageLimit, prefix, time, toSeconds, version } from "./fields.ts";
 import { defineTool } from "./tool.ts";
@@ -56,9 +55,7 @@ export const historyLog = defineTool({
       limit: args.n ?? entries.default,
       before: args.cursor === undefined ? undefined : positionOf(args.cursor),
     });
-    const shown = fitting(page.entries, (entry) => [entry.value, entry.previousValue]);
-    const next = shown.length < page.entries.length ? shown.at(-1) : page.next;
-    return { entries: shown.map(entryAnswer), total: page.total, cursor: next === undefined ? null : toCursor("history", idOf(next)) };
+    return { entries: page.entries.map(entryAnswer), total: page.total, cursor: page.next === undefined ? null : toCursor("history", idOf(page.next)) };
   },
 });
 

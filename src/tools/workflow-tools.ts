@@ -6,7 +6,6 @@ import { runStatuses } from "../domain/workflows/workflow.ts";
 import { checkpointRun, createRun, finishRun } from "../domain/workflows/workflows.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { fitting } from "./answer-size.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
 import { listedRun, run, runAnswer } from "./run-answer.ts";
@@ -130,15 +129,13 @@ export const workflowResume = defineTool({
   positional: ["run_id"],
   async handle(context, args) {
     const { view, input, steps, more } = await resumeRun(context, args.run_id, { stepsAfter: args.steps_after, limit: args.limit ?? stepLimit.default });
-    const shown = fitting(args.steps_after === undefined ? steps.toReversed() : steps, ({ output }) => output);
-    const ascending = args.steps_after === undefined ? shown.toReversed() : shown;
     return {
       run_id: view.runId,
       last_step: view.lastStep,
-      step_outputs: Object.fromEntries(ascending.map(({ step, output }) => [String(step), output])),
+      step_outputs: Object.fromEntries(steps.map(({ step, output }) => [String(step), output])),
       meta: runAnswer(view),
       ...(input === undefined ? {} : { input }),
-      omitted: more || shown.length < steps.length,
+      omitted: more,
     };
   },
 });

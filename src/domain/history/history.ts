@@ -38,6 +38,7 @@ export interface HistoryEntry {
 }
 
 export interface HistoryPage {
+  /** Fewer than the limit where their values are long; `next` goes on behind them. */
   readonly entries: readonly HistoryEntry[];
   /** Matching records in the history that is kept, counted up to 1,000. */
   readonly total: number;
@@ -46,6 +47,7 @@ export interface HistoryPage {
 
 /** Whoever asks wants to know whether there is more, not how often a busy store was written: counting holds up everybody else. */
 const countedMax = 1_000;
+const values = { charactersMax: 4 * 1024 * 1024, readAtOnce: 10 } as const;
 
 /** By place, as cursors are. */
 const lastFirst = (a: LogRow, b: LogRow): number => b.revision - a.revision || b.seq - a.seq;
@@ -58,13 +60,27 @@ export async function readHistory(scope: Scope, query: HistoryQuery): Promise<Hi
     if (before === undefined || row.revision < before.revision || row.seq < before.seq) found.push(row);
     if (found.length > limit) break;
   }
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
+  const entries = await readEntries(scope, found.slice(0, limit));
+  const last = entries.at(-1);
   return {
-    entries: await Promise.all(page.map((row) => toHistoryEntry(scope, row))),
+    entries,
     total: before === undefined && found.length <= limit ? found.length : await countMatching(scope, query),
-    next: found.length > limit && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
+    next: found.length > entries.length && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
   };
+}
+
+/** As many as fit: each has two values, and every value may be long. */
+async function readEntries(scope: Scope, rows: readonly LogRow[]): Promise<readonly HistoryEntry[]> {
+  const entries: HistoryEntry[] = [];
+  let left: number = values.charactersMax;
+  for (let start = 0; start < rows.length; start += values.readAtOnce) {
+    for (const entry of await Promise.all(rows.slice(start, start + values.readAtOnce).map((row) => toHistoryEntry(scope, row)))) {
+      left -= JSON.stringify([entry.value, entry.previousValue]).length;
+      if (left < 0 && entries.length > 0) return entries;
+      entries.push(entry);
+    }
+  }
+  return entries;
 }
 
 async function countMatching(scope: Scope, query: HistoryQuery): Promise<number> {

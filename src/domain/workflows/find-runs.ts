@@ -6,6 +6,7 @@ import type { Tag } from "../keyspace.ts";
 import { workflowKeys } from "../keyspace.ts";
 import { leaseIn, leaseRanges } from "../leases/lease.ts";
 import { hasTags } from "./claims.ts";
+import { readSteps } from "./read-steps.ts";
 import type { Run, RunStatus } from "./workflow.ts";
 import type { RunView } from "./workflows.ts";
 import { requireRun, toRunView } from "./workflows.ts";
@@ -119,17 +120,14 @@ export interface ResumedRun {
   readonly input?: Json;
   /** Ascending by step. */
   readonly steps: readonly { readonly step: number; readonly output: Json }[];
-  /** Steps were left out: earlier ones without `stepsAfter`, later ones with it. */
+  /** Steps were left out, for the limit or because their outputs are long: earlier ones without `stepsAfter`, later ones with it. */
   readonly more: boolean;
 }
 
 /** What a worker needs to go on: the run, its input and step outputs: the newest `limit`, or those after a given step. */
 export async function resumeRun({ store }: Scope, runId: string, { stepsAfter, limit }: { readonly stepsAfter?: number; readonly limit: number }): Promise<ResumedRun> {
   const { run, updatedAtMs, claim, snapshot } = await requireRun(store, runId, [keyRange(workflowKeys.input(runId))]);
-  const all = workflowKeys.steps(runId);
-  const range = stepsAfter === undefined ? all : rangeAfter(all, workflowKeys.step(runId, stepsAfter));
-  const page = await store.read(range, { at: undefined, limit, reverse: stepsAfter === undefined });
-  const steps = page.entries.map((entry) => ({ step: workflowKeys.stepOf(entry.key), output: entry.value }));
+  const { steps, more } = await readSteps({ store }, runId, { limit, after: stepsAfter });
   const input = snapshot.entries.find((entry) => entry.key === workflowKeys.input(runId))?.value;
-  return { view: toRunView(runId, run, updatedAtMs, claim), input, steps: stepsAfter === undefined ? steps.reverse() : steps, more: page.more };
+  return { view: toRunView(runId, run, updatedAtMs, claim), input, steps: steps.map(({ step, output }) => ({ step, output })), more };
 }

@@ -1,4 +1,4 @@
-import { keyRange, rangeBefore } from "../../store/ranges.ts";
+import { keyRange } from "../../store/ranges.ts";
 import type { Entry, LogRow, Revision } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
@@ -131,37 +131,4 @@ async function readLapse({ store }: Pick<Scope, "store">, events: readonly RunEv
   const [row] = rows;
   if (row?.op !== "put" || row.expiresAtMs === undefined) return [];
   return [{ atMs: row.expiresAtMs, revision: events.at(-1)?.revision ?? row.revision, what: "lapsed", writer: systemWriter }];
-}
-
-export interface StoredStep {
-  readonly step: number;
-  readonly atMs: number;
-  readonly output: Entry["value"];
-  readonly writer: string;
-  readonly agent?: string;
-}
-
-/** Outputs are read a few at a time, until this much text has come together. */
-const outputs = { charactersMax: 2_000_000, readAtOnce: 20 } as const;
-
-/** The newest steps before a given one with what they gave, ascending; `more`: there are earlier ones. */
-export async function readSteps(
-  { store }: Pick<Scope, "store">,
-  runId: string,
-  { limit, before }: { readonly limit: number; readonly before?: number },
-): Promise<{ readonly steps: readonly StoredStep[]; readonly more: boolean }> {
-  const steps: StoredStep[] = [];
-  let range = before === undefined ? workflowKeys.steps(runId) : rangeBefore(workflowKeys.steps(runId), workflowKeys.step(runId, before));
-  let left: number = outputs.charactersMax;
-  for (;;) {
-    const page = await store.read(range, { limit: Math.min(outputs.readAtOnce, limit - steps.length), reverse: true });
-    for (const entry of page.entries) {
-      left -= JSON.stringify(entry.value).length;
-      if (left < 0 && steps.length > 0) return { steps: steps.reverse(), more: true };
-      steps.push({ step: workflowKeys.stepOf(entry.key), atMs: entry.updatedAtMs, output: entry.value, writer: entry.writer, agent: entry.agent });
-    }
-    const last = page.entries.at(-1);
-    if (!page.more || last === undefined || steps.length >= limit) return { steps: steps.reverse(), more: page.more };
-    range = rangeBefore(range, last.key);
-  }
 }

@@ -1,0 +1,49 @@
+import { rangeAfter, rangeBefore } from "../../store/ranges.ts";
+import type { Entry } from "../../store/store.ts";
+import type { Scope } from "../../store/transact.ts";
+import { workflowKeys } from "../keyspace.ts";
+
+export interface StoredStep {
+  readonly step: number;
+  readonly atMs: number;
+  readonly output: Entry["value"];
+  readonly writer: string;
+  readonly agent?: string;
+}
+
+export interface StepQuery {
+  readonly limit: number;
+  /** Only steps before this one. */
+  readonly before?: number;
+  /** Only steps after this one, the first of them; without it the newest. */
+  readonly after?: number;
+}
+
+/** Outputs are read a few at a time, until this much text has come together: each may be long, and a run may have many. */
+const outputs = { charactersMax: 4 * 1024 * 1024, readAtOnce: 50 } as const;
+
+/** Steps with what they gave, ascending; `more`: there are others beyond them, because of the limit or because of the text. */
+export async function readSteps(
+  { store }: Pick<Scope, "store">,
+  runId: string,
+  { limit, before, after }: StepQuery,
+): Promise<{ readonly steps: readonly StoredStep[]; readonly more: boolean }> {
+  const steps: StoredStep[] = [];
+  const reverse = after === undefined;
+  const answer = (more: boolean) => ({ steps: reverse ? steps.reverse() : steps, more });
+  let range = workflowKeys.steps(runId);
+  if (before !== undefined) range = rangeBefore(range, workflowKeys.step(runId, before));
+  if (after !== undefined) range = rangeAfter(range, workflowKeys.step(runId, after));
+  let left: number = outputs.charactersMax;
+  for (;;) {
+    const page = await store.read(range, { limit: Math.min(outputs.readAtOnce, limit - steps.length), reverse });
+    for (const entry of page.entries) {
+      left -= JSON.stringify(entry.value).length;
+      if (left < 0 && steps.length > 0) return answer(true);
+      steps.push({ step: workflowKeys.stepOf(entry.key), atMs: entry.updatedAtMs, output: entry.value, writer: entry.writer, agent: entry.agent });
+    }
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined || steps.length >= limit) return answer(page.more);
+    range = reverse ? rangeBefore(range, last.key) : rangeAfter(range, last.key);
+  }
+}
