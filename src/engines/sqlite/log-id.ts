@@ -5,7 +5,8 @@
  */
 const placeBits = 51;
 
-export const namespaceIdMax = 2 ** 12 - 1;
+/** The one above it marks where the last namespace ends, and must still be a positive number of 64 bits. */
+export const namespaceIdMax = 2 ** 12 - 2;
 
 /** SQL for an id; the arguments are SQL expressions, never input. */
 export const logId = (namespace: string, place: string): string => `((${namespace} << ${placeBits}) | ${place})`;
