@@ -12,7 +12,7 @@ const entries = { default: 10, max: 200 } as const;
 export const historyLog = defineTool({
   name: "history_log",
   title: "Show history",
-  description: `Who changed what, newest first: one record per mutation of any kind, with old and new value. Narrow by key (state key, resource, any id), prefix, kind, writer or after_revision. n: default ${entries.default}; pass cursor on for older ones; total counts up to 1,000. A key's old value alone: state_get with version.`,
+  description: `Who changed what, newest first: one record per mutation, with old and new value. Narrow by key (state key, resource, any id), prefix, kind, writer or after_revision. n: default ${entries.default}; cursor for older ones; total stops at 1,000. A key's old value alone: state_get with version.`,
   toolset: "history",
   effect: "read",
   input: z.strictObject({
