@@ -36,6 +36,7 @@ const views = {
   try: "/ns/default/try/state_set",
   tokens: "/tokens",
   health: "/ns/default/health",
+  "no-run": "/ns/default/runs/nowhere",
   "empty-runs": "/ns/fresh/runs",
   "empty-overview": "/ns/fresh",
 };
@@ -44,6 +45,8 @@ const stories = {
   "dialog-cancel": ["/ns/default/runs/migrate-invoices-2026-11", (page) => page.getByRole("button", { name: "Cancel run" }).click()],
   "dialog-edit": ["/ns/default/keys/config%2Ffeature-flags", (page) => page.getByRole("button", { name: "Edit" }).click()],
   "dialog-release": ["/ns/default/leases", (page) => page.getByRole("button", { name: "Release deploy/production" }).click()],
+  "dialog-key": ["/ns/default/keys", (page) => page.getByRole("button", { name: "New key" }).click()],
+  "health-details": ["/ns/default/health", (page) => page.getByText("For whoever runs the server").click()],
   "dialog-token": ["/tokens", (page) => page.getByRole("button", { name: "New token" }).click()],
   "research-detail": ["/ns/default/research", (page) => page.locator(".card-link").first().click()],
   "sign-in": ["/", (page) => signOut(page)],

@@ -8,8 +8,10 @@ import type { Clock } from "./kernel/clock.ts";
 import { HoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog } from "./kernel/log.ts";
+import { isLoopbackAddress } from "./kernel/loopback-address.ts";
 import { version } from "./kernel/version.ts";
 import { maintain } from "./store/maintenance.ts";
+import { NamespaceQuota } from "./store/namespace-quota.ts";
 import { openReservedStore } from "./store/namespace-store.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiRoute } from "./surfaces/dashboard/api-route.ts";
@@ -22,8 +24,7 @@ import { httpLimits } from "./surfaces/http/http-limits.ts";
 import { openHttpMetrics } from "./surfaces/http/http-metrics.ts";
 import { openJwtVerifier } from "./surfaces/http/jwt.ts";
 import { jwtSettingsOf } from "./surfaces/http/jwt-settings.ts";
-import { listen, shownAddress } from "./surfaces/http/listen.ts";
-import { isLoopbackAddress } from "./surfaces/http/local-operator.ts";
+import { listen, reachedAt, shownAddress } from "./surfaces/http/listen.ts";
 import { metricsAnswer } from "./surfaces/http/metrics-text.ts";
 import { openOriginCheck } from "./surfaces/http/request-origin.ts";
 import { openChallenges, resourceMetadata } from "./surfaces/http/resource-metadata.ts";
@@ -84,14 +85,15 @@ export async function openServing(
     const trustsOperator = isLoopback && !isPublished && config.auth !== "token";
     const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
     const challenges = openChallenges(metadata);
-    const tenants = new Tenants({ engine, clock, server, tools, storeOptions: opened.storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });
+    const storeOptions = { ...opened.storeOptions, namespaces: new NamespaceQuota(engine, clock, config.namespacesMax) };
+    const tenants = new Tenants({ engine, clock, server, tools, storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });
     const passing = config.readOnly ? openPassingEngine(clock, log) : undefined;
     const sessions = passing === undefined ? system : openReservedStore(passing.engine, systemNamespace, clock);
     const mcp = openMcpHttp({ log, clock, sessions, ...mcpOptions });
     const routes = new Routes({
       tenants,
       mcp,
-      apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly }), ...apiRoutes],
+      apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser() }), ...apiRoutes],
       files,
       challenges,
       heartbeatMs: limits.heartbeatMs,
@@ -128,7 +130,7 @@ export async function openServing(
     }
     if (files.count === 0) log("warn", "dashboard_missing", { problem: "The page's files do not lie beside the executable; the package was built without them." });
     const listensOn = shownAddress(address);
-    const url = config.publicUrl?.replace(/\/$/, "") ?? listensOn;
+    const url = config.publicUrl?.replace(/\/$/, "") ?? reachedAt(address);
     return {
       url,
       listensOn,

@@ -88,6 +88,7 @@ export const configSchema = z.strictObject({
   jwtNamespacesClaim: z.string().min(1).default("holdfast_namespaces"),
   secrets: z.enum(secretModes).default("allow"),
   keysMax: wholeNumber(1, 1_000_000_000).default(10_000_000),
+  namespacesMax: wholeNumber(1, 100_000).default(2_000),
   token: z
     .string()
     .regex(/^[\x21-\x7e]{1,8192}$/)
@@ -124,8 +125,8 @@ export interface SettingSource {
   readonly meaning: string;
   /** For completion, where only a few words are accepted. */
   readonly choices?: readonly string[];
-  /** Only this command uses it: the others accept it, because a variable or a file gives it to all of them, and their help is silent about it. */
-  readonly of?: "serve" | "connect";
+  /** Only this command uses it, or these: the others accept it, because a variable or a file gives it to all of them, and their help is silent about it. */
+  readonly of?: "serve" | "connect" | readonly ("connect" | "install")[];
 }
 
 /** Where each setting comes from and what it means; help texts and docs/configuration.md are made from this table. */
@@ -411,6 +412,16 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     fallback: "10000000",
     meaning: "Keys one namespace may have, those that Holdfast keeps beside yours included (a lease is two, a run about six); a call that would make more is refused.",
   },
+  namespacesMax: {
+    flag: "namespaces-max",
+    takes: "COUNT",
+    variable: "HOLDFAST_NAMESPACES_MAX",
+    aliases: [],
+    allowed: "must be a whole number from 1 to 100000",
+    fallback: "2000",
+    meaning: "Namespaces the store may have; a call that would make another is refused, those that are there go on. One SQLite file holds about 4,000 at most.",
+    of: "serve",
+  },
   token: {
     variable: "HOLDFAST_TOKEN",
     aliases: [],
@@ -426,8 +437,9 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a file that holds one token",
     fallback: "none",
-    meaning: "A file that holds the token for the server, in the place of `HOLDFAST_TOKEN`. It is read again when the server refuses what it held.",
-    of: "connect",
+    meaning:
+      "A file that holds the token for the server, in the place of `HOLDFAST_TOKEN`. It is read again when the server refuses what it held. `holdfast install CLIENT --http URL` lets the client start `holdfast connect` with it.",
+    of: ["connect", "install"],
   },
   otlpEndpoint: {
     flag: "otlp-endpoint",
@@ -496,7 +508,7 @@ export const settingFlags: readonly {
   readonly meaning: string;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
-  readonly of?: string;
+  readonly of?: string | readonly string[];
 }[] = [
   ...Object.values(settingSources).flatMap(({ flag: name, takes, choices, of, ...told }) =>
     name === undefined ? [] : [{ name, takes, meaning: withDefault({ choices, ...told }), choices, hidden: of !== undefined, of }],

@@ -246,6 +246,8 @@ describe("the settings of figures and traces", () => {
     expect(readConfig({ secrets: "redact", "keys-max": "5" }, {})).toMatchObject({ secrets: "redact", keysMax: 5 });
     expect(refusalOf(() => readConfig({ secrets: "hide" }, {})).message).toBe("--secrets: must be one of allow, refuse, redact");
     expect(refusalOf(() => readConfig({ "keys-max": "0" }, {})).message).toMatch(/from 1 to 1000000000/);
+    expect([readConfig({}, {}).namespacesMax, readConfig({}, { HOLDFAST_NAMESPACES_MAX: "7" }).namespacesMax]).toEqual([2_000, 7]);
+    expect(refusalOf(() => readConfig({ "namespaces-max": "0" }, {})).message).toMatch(/from 1 to 100000/);
   });
 });
 

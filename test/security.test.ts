@@ -31,7 +31,12 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
     by: {
       "surfaces/http-auth/matrix.test.ts": ["lets through what each route and tool declares and nothing else, with zero leaks", "a route that asks nobody for a credential"],
       "surfaces/http/requests.test.ts": ["liveness says nothing but that it is alive, to whoever asks"],
-      "surfaces/http/tenants.test.ts": ["the figures are for who may use every namespace", "readiness is for who has a credential, liveness for everybody"],
+      "surfaces/http/tenants.test.ts": [
+        "the figures are for who may use every namespace",
+        "readiness is for who has a credential, liveness for everybody",
+        "figures of the whole store, its file and its settings are for who may use every namespace; others are told of their own",
+      ],
+      "tools/told-facts.test.ts": ["what is told of one namespace does not change with what others do in theirs, on $name"],
     },
   },
   {
@@ -52,6 +57,10 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http-auth/processes.test.ts": ["learn of a new token at once and of a revoked one within … seconds, and none of them ever logs a secret"],
       "surfaces/http-auth/standing-credentials.test.ts": ["what is open when a token is revoked or expires is closed within seconds; what others have open goes on"],
       "surfaces/http/requests.test.ts": ["holds no token, path, query or header of a caller"],
+      "surfaces/dashboard-api/token-makers.test.ts": [
+        "ends no later, and the refusal says when that is",
+        "takes no place from those who look after other namespaces, however many administrators they make of themselves",
+      ],
     },
   },
   {
@@ -101,6 +110,10 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "is the system's user where the operator needs no token",
       ],
       "surfaces/mcp-process.test.ts": ["names the operating system's user as writer, whatever the client calls itself"],
+      "surfaces/dashboard-api/token-makers.test.ts": [
+        "is not one under which others write beside it whom the maker does not see, in whatever letters",
+        "is not the operator's, unless the operator makes it",
+      ],
       "tools/run-tool.test.ts": ["names the agent by agent_id or holder_id, and never replaces the writer by it"],
     },
   },
@@ -126,6 +139,8 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "of one principal's open streams: over it 429; they take no room from calls",
       ],
       "surfaces/http/requests.test.ts": ["that is nested too deep is refused"],
+      "surfaces/http/tenants.test.ts": ["a store makes no more namespaces than it may have, for nobody; those that are there go on"],
+      "surfaces/mcp-http/resource-hubs.test.ts": ["what one caller listens to leaves room for others, and what it leaves it may use again"],
       "load/sockets.test.ts": ["bodies of 100 MB are refused without being taken", "1,000 streams that nobody reads, and 40 that are flooded, cost little and are closed"],
       "store/conformance/hostile.ts": [
         "refused for its size or shape: too deep, without end, too many elements, too long",

@@ -1,6 +1,6 @@
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { serverNowMs } from "../data/server-clock.ts";
-import { formatClock, formatDuration, plural } from "../parts/format.ts";
+import { formatClock, formatDuration, formatNumber, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { useTicking } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -17,8 +17,20 @@ const characterPixels = 7;
 const fitting = (text: string, room: number): string =>
   text.length * characterPixels > room - 12 ? `${text.slice(0, Math.max(1, Math.floor((room - 18) / characterPixels)))}…` : text;
 
+type Lane = Overview["leaseOccupancy"][number];
+
+const LaneName = ({ lane: { resource, title } }: { readonly lane: Lane }) =>
+  title === undefined ? (
+    <Name text={resource} />
+  ) : (
+    <>
+      <span class="muted">run </span>
+      <Name text={title} mono={false} />
+    </>
+  );
+
 /** A lane for each resource: who held it when, over the last hour. A bar that reaches the right edge is held now. */
-export function OccupancyChart({ lanes, complete }: { readonly lanes: Overview["leaseOccupancy"]; readonly complete: boolean }) {
+export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupancyOf: all, leaseOccupancyComplete: complete = true } }: { readonly overview: Overview }) {
   const [box, width] = useWidth<HTMLDivElement>();
   // Drawn again as time goes by; a pixel is about ten seconds.
   useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
@@ -28,10 +40,10 @@ export function OccupancyChart({ lanes, complete }: { readonly lanes: Overview["
   const shown = lanes.slice(0, lanesMax);
   const height = shown.length * laneHeight + axisHeight;
   const x = linear(fromMs, nowMs, 0, width);
-  const held = lanes.filter(({ spans }) => spans.some(({ untilMs }) => untilMs === undefined)).length;
-  const summary = `${plural(lanes.length, "resource")} held in the last hour, ${held === 0 ? "none" : held} of them now.`;
+  const inAll = `${complete ? "" : "at least "}${plural(all.resources, "resource")}`;
+  const summary = `${complete ? "" : "At least "}${plural(all.resources, "resource")} held in the last hour, ${all.heldNow === 0 ? "none" : formatNumber(all.heldNow)} of them now.`;
   const notes = [
-    ...(lanes.length > lanesMax ? [`${lanesMax} of ${plural(lanes.length, "resource")} shown`] : []),
+    ...(all.resources > shown.length ? [`${shown.length} of ${inAll} shown${lanes.length > shown.length ? `, ${lanes.length} in the table` : ""}`] : []),
     ...(complete ? [] : ["history does not reach further back, or there was too much to show"]),
   ];
   return (
@@ -39,9 +51,9 @@ export function OccupancyChart({ lanes, complete }: { readonly lanes: Overview["
       summary={summary}
       note={notes.length === 0 ? undefined : notes.join("; ")}
       headings={["Resource", "Holder", "From", "Until", "Held for"]}
-      rows={lanes.flatMap(({ resource, spans }) =>
-        spans.map(({ holder, fromMs: start, untilMs }) => [
-          <Name key="resource" text={resource} />,
+      rows={lanes.flatMap((lane) =>
+        lane.spans.map(({ holder, fromMs: start, untilMs }) => [
+          <LaneName key="resource" lane={lane} />,
           <Name key="holder" text={holder} mono={false} />,
           formatClock(start),
           untilMs === undefined ? "still held" : formatClock(untilMs),
@@ -51,9 +63,9 @@ export function OccupancyChart({ lanes, complete }: { readonly lanes: Overview["
     >
       <div class="lanes">
         <div class="lane-names" aria-hidden="true">
-          {shown.map(({ resource }) => (
-            <div key={resource} class="lane-name">
-              <Name text={resource} />
+          {shown.map((lane) => (
+            <div key={lane.resource} class="lane-name">
+              <LaneName lane={lane} />
             </div>
           ))}
         </div>

@@ -15,6 +15,11 @@ export class ApiFailure extends Error {
     this.hint = hint;
     this.details = details;
   }
+
+  /** The hint, where it is for people. One that names tools or their arguments is for agents, who call them. */
+  get advice(): string | undefined {
+    return this.hint !== undefined && /[a-z]_[a-z]/.test(this.hint) ? undefined : this.hint;
+  }
 }
 
 export const asFailure = (error: unknown): ApiFailure =>

@@ -14,16 +14,12 @@ export function Who({ agent, writer }: { readonly agent?: string; readonly write
   );
 }
 
-export function Subject({ item, namespace }: { readonly item: Pick<ActivityItem, "kind" | "subject" | "written">; readonly namespace: string }) {
+/** By the name that people gave it, where it has one. */
+export function Subject({ item, namespace }: { readonly item: Pick<ActivityItem, "kind" | "subject" | "title" | "written">; readonly namespace: string }) {
   const href = subjectHref(namespace, item);
   if (item.subject === "") return <span class="muted">(its name is not shown)</span>;
-  return href === undefined ? (
-    <Name text={item.subject} />
-  ) : (
-    <a href={href}>
-      <Name text={item.subject} />
-    </a>
-  );
+  const name = <Name text={item.title ?? item.subject} mono={item.title === undefined} />;
+  return href === undefined ? name : <a href={href}>{name}</a>;
 }
 
 /** One change in a feed: what, to what, by whom, when. */

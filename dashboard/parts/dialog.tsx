@@ -59,19 +59,21 @@ interface ConfirmProps {
   /** What the way out is called. */
   readonly dismiss?: string;
   readonly wide?: boolean;
-  readonly disabled?: boolean;
+  /** What is still missing before it can be done. */
+  readonly needs?: string;
   /** Nothing, or why it did not happen, in words for the person who asked. */
   act(): Promise<ComponentChildren | undefined>;
   onClose(): void;
 }
 
 /** Asks before doing; stays open and says why when it could not be done. */
-export function Confirm({ title, children, action, danger = false, dismiss = "Keep as it is", wide, disabled = false, act, onClose }: ConfirmProps) {
+export function Confirm({ title, children, action, danger = false, dismiss = "Keep as it is", wide, needs, act, onClose }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<ComponentChildren>();
+  const needsId = useId();
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (busy || disabled) return;
+    if (busy || needs !== undefined) return;
     setBusy(true);
     setRefusal(undefined);
     try {
@@ -92,10 +94,14 @@ export function Confirm({ title, children, action, danger = false, dismiss = "Ke
           <div role="alert">{refusal !== undefined && <div class="banner bad">{refusal}</div>}</div>
         </div>
         <footer class="dialog-foot">
+          <p class="dialog-needs" id={needsId} role="status">
+            {needs}
+          </p>
           <button type="button" class="button" onClick={onClose}>
             {dismiss}
           </button>
-          <button type="submit" class={danger ? "button danger" : "button primary"} disabled={disabled} aria-disabled={busy}>
+          {/* Not switched off: it stays within reach of the keyboard, and says what is missing. */}
+          <button type="submit" class={danger ? "button danger" : "button primary"} aria-disabled={busy || needs !== undefined} aria-describedby={needsId}>
             {busy ? "Working…" : action}
           </button>
         </footer>
@@ -107,7 +113,7 @@ export function Confirm({ title, children, action, danger = false, dismiss = "Ke
 export function FailureText({ error }: { readonly error: ApiFailure }) {
   return (
     <span>
-      {error.message} {error.hint}
+      {error.message} {error.advice}
     </span>
   );
 }

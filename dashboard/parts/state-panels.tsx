@@ -1,6 +1,11 @@
 import type { ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import type { ApiFailure } from "../data/api-client.ts";
+import { hrefOf } from "../router.ts";
+import type { ViewContext } from "../view-context.ts";
+import { CurrentView } from "../view-context.ts";
 import { Icon } from "./icon.tsx";
+import { Name } from "./stored-text.tsx";
 
 /** Nothing there: says what would be there, and how it comes to be. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
@@ -13,17 +18,43 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 }
 
 export function Failed({ error, onRetry }: { readonly error: ApiFailure; onRetry?(): void }) {
+  const view = useContext(CurrentView);
+  if (error.code === "not_found") return <Empty title={error.message}>It may have been removed, or kept for a limited time only; or something is wrong with the address.</Empty>;
+  if (error.code === "forbidden" && view !== undefined && !view.me.namespaces.includes(view.namespace)) return <Elsewhere {...view} />;
   return (
     <div class="state-panel failed" role="alert">
       <p class="state-title">
         <Icon name="warning" /> {error.message}
       </p>
-      {error.hint !== undefined && <p>{error.hint}</p>}
-      {onRetry !== undefined && (
+      {error.advice !== undefined && <p>{error.advice}</p>}
+      {/* What is wrong with the question stays wrong. */}
+      {onRetry !== undefined && error.code !== "invalid_input" && (
         <button type="button" class="button" onClick={onRetry}>
           Try again
         </button>
       )}
+    </div>
+  );
+}
+
+const namespacesShown = 8;
+
+/** Asking again for what one may not see helps nobody; what one may see does. */
+function Elsewhere({ me, namespace }: ViewContext) {
+  return (
+    <div class="state-panel" role="alert">
+      <p class="state-title">
+        You may not look into <Name text={namespace} />
+      </p>
+      <p>What you signed in with does not allow this namespace, whether it exists or not; an administrator can give you more. These are yours:</p>
+      <p class="chips">
+        {me.namespaces.slice(0, namespacesShown).map((name) => (
+          <a key={name} class="chip" href={hrefOf(name, "overview")}>
+            <Name text={name} />
+          </a>
+        ))}
+        {me.namespaces.length > namespacesShown && <span class="muted">and more, in the menu</span>}
+      </p>
     </div>
   );
 }
@@ -44,7 +75,7 @@ export function Outdated({ error, onRetry }: { readonly error: ApiFailure; onRet
   return (
     <div class="banner warn" role="status">
       <span>
-        What you see may be outdated: {error.message} {error.hint}
+        What you see may be outdated: {error.message} {error.advice}
       </span>
       <button type="button" class="button small" onClick={onRetry}>
         Try again

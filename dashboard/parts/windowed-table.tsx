@@ -7,8 +7,10 @@ export interface Column<Row> {
   /** A grid track: "2fr", "6rem". */
   readonly track: string;
   readonly align?: "end";
-  /** Where it stands on a narrow screen: two lines, each with something at its end. */
-  readonly narrow: "first" | "first-end" | "second" | "second-end" | "hidden";
+  /** Where it stands on a narrow screen: two lines, each with something at its end, and a button beside both. */
+  readonly narrow: "first" | "first-end" | "second" | "second-end" | "action" | "hidden";
+  /** Its values mean nothing without the heading, which a narrow screen has no line for: there it stands before each of them. */
+  readonly labelled?: boolean;
   cell(row: Row): ComponentChildren;
 }
 
@@ -115,8 +117,9 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
           const href = hrefOf?.(row);
           return (
             <div key={keyOf(row)} class="table-row" role="row" aria-rowindex={index + 2} data-row={index} data-tone={toneOf?.(row)}>
-              {columns.map(({ heading, cell, align, narrow }, column) => (
+              {columns.map(({ heading, cell, align, narrow, labelled = false }, column) => (
                 <div key={heading} role="cell" class={align === "end" ? "end" : undefined} data-narrow={narrow}>
+                  {labelled && <span class="narrow-label">{heading} </span>}
                   {column === 0 && href !== undefined ? (
                     <a class="row-link" href={href} tabIndex={index === focusable ? 0 : -1} onFocus={() => setCurrent(index)}>
                       {cell(row)}

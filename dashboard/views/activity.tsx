@@ -9,6 +9,7 @@ import { plural } from "../parts/format.ts";
 import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
 import { Empty, Listing } from "../parts/state-panels.tsx";
+import { Name } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
@@ -41,7 +42,22 @@ export function ActivityView() {
   const filtered = kind !== "" || who !== "" || subject !== "";
   const columns: readonly Column<ActivityItem>[] = [
     { heading: "Kind", track: "5.5rem", narrow: "hidden", cell: (item) => <KindTag kind={item.kind} /> },
-    { heading: "What", track: "minmax(12rem, 2fr)", narrow: "first", cell: (item) => <Subject item={item} namespace={namespace} /> },
+    {
+      heading: "What",
+      track: "minmax(12rem, 2fr)",
+      narrow: "first",
+      cell: (item) => (
+        <>
+          <Subject item={item} namespace={namespace} />
+          {/* The id is what "Begins with" looks for. */}
+          {item.title !== undefined && item.title !== item.subject && item.kind === "workflow" && (
+            <span class="muted small-id">
+              <Name text={item.subject} />
+            </span>
+          )}
+        </>
+      ),
+    },
     {
       heading: "Done",
       track: "minmax(6rem, 0.8fr)",

@@ -3,12 +3,12 @@ import { useCell } from "../cell.ts";
 import { connection } from "../data/live.ts";
 import { useQuery } from "../data/use-query.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { formatBytes, formatNumber } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
 import { Answer } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { useView } from "../view-context.ts";
+import { storeFacts } from "./health-facts.ts";
 
 export function HealthView() {
   const { me, api, namespace } = useView();
@@ -56,6 +56,7 @@ export function HealthView() {
 }
 
 function Store({ health }: { readonly health: Health }) {
+  const { shown, details } = storeFacts(health.facts);
   return (
     <Panel title="Store">
       <p class={health.status === "ok" ? "calm" : "banner bad"}>
@@ -72,22 +73,25 @@ function Store({ health }: { readonly health: Health }) {
         facts={[
           ["Engine", health.engine],
           ["Durability", health.durability],
-          ...Object.entries(health.facts).map(([name, value]) => [words(name), <Fact key={name} name={name} value={value} />] as const),
+          ...shown.map(({ name, label, value }) => [label, <Name key={name} text={value} mono={false} />] as const),
         ]}
       />
+      {details.length > 0 && (
+        <details class="more-facts">
+          <summary>For whoever runs the server</summary>
+          <dl>
+            {details.map(({ name, label, value, meaning }) => (
+              <div key={name}>
+                <dt>{label}</dt>
+                <dd>
+                  <Name text={value} mono={false} />
+                </dd>
+                {meaning !== undefined && <dd class="muted">{meaning}</dd>}
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
     </Panel>
   );
-}
-
-/** lastBackupAt, last_backup_at → Last backup at; sqlite_version → SQLite version */
-const words = (name: string): string => {
-  const text = name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
-  return text.replace(/^(sqlite|wal)\b|^./, (start) => (start === "sqlite" ? "SQLite" : start.toUpperCase()));
-};
-
-function Fact({ name, value }: { readonly name: string; readonly value: unknown }) {
-  if (typeof value === "number") return <>{/bytes/i.test(name) ? formatBytes(value) : formatNumber(value)}</>;
-  if (Array.isArray(value) && value.length === 0) return <>none</>;
-  if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
-  return <Name text={typeof value === "string" ? value : JSON.stringify(value)} mono={typeof value !== "string"} />;
 }

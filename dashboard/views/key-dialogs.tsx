@@ -35,6 +35,16 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
   const parsed = parseJson(text);
   const problem = text !== "" && "problem" in parsed ? parsed.problem : undefined;
   const ttlProblem = lifetime === "seconds" && !(Number(seconds) > 0) ? "A number of seconds above 0" : undefined;
+  const needs =
+    key === ""
+      ? "A name for the key is still missing."
+      : text === ""
+        ? "A value is still missing."
+        : problem !== undefined
+          ? "The value is not JSON yet."
+          : ttlProblem !== undefined
+            ? "The number of seconds is not right yet."
+            : undefined;
 
   const act = async (): Promise<ComponentChildren | undefined> => {
     if ("problem" in parsed) return parsed.problem;
@@ -68,9 +78,9 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
     <Confirm
       title={entry === undefined ? "New key" : "Edit this key"}
       action={entry === undefined ? "Create the key" : "Save the value"}
-      dismiss="Close without saving"
+      dismiss={entry === undefined ? "Cancel" : "Close without saving"}
       wide
-      disabled={problem !== undefined || ttlProblem !== undefined || key === "" || text === ""}
+      needs={needs}
       act={act}
       onClose={onClose}
     >

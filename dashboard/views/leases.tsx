@@ -39,35 +39,40 @@ export function LeasesView() {
     everyMs: 2_000,
   });
   if (pages.first !== undefined) noteServerTime(pages.first.nowMs);
-  const rows = wanted === "" ? pages.rows : pages.rows.filter(({ resource }) => resource.includes(wanted));
+  const rows = wanted === "" ? pages.rows : pages.rows.filter(({ resource, runName = "" }) => resource.includes(wanted) || runName.includes(wanted));
   const waiting = pages.rows.reduce((sum, lease) => sum + lease.waiting, 0);
   const columns: readonly Column<LeaseRow>[] = [
     {
       heading: "Resource",
       track: "minmax(12rem, 2fr)",
       narrow: "first",
-      cell: ({ resource, runId }) => (
-        <>
-          {runId === undefined ? (
-            <Name text={resource} />
-          ) : (
+      cell: ({ resource, runId, runName }) =>
+        runId === undefined ? (
+          <Name text={resource} />
+        ) : (
+          <>
+            {runName !== undefined && <span class="muted">run </span>}
             <a href={hrefOf(namespace, "runs", runId)}>
-              <Name text={resource} />
+              <Name text={runName ?? resource} mono={runName === undefined} />
             </a>
-          )}
-        </>
-      ),
+            {runName !== undefined && runName !== runId && (
+              <span class="muted small-id">
+                <Name text={runId} />
+              </span>
+            )}
+          </>
+        ),
     },
     { heading: "Holder", track: "minmax(7rem, 1.2fr)", narrow: "second", cell: ({ holder }) => <Name text={holder} mono={false} /> },
     { heading: "Held for", track: "7rem", narrow: "hidden", cell: ({ heldSinceMs }) => <Since at={heldSinceMs} /> },
-    { heading: "Ends", track: "8rem", narrow: "second-end", cell: ({ expiresAtMs }) => <Countdown until={expiresAtMs} /> },
+    { heading: "Ends", track: "8rem", narrow: "second-end", labelled: true, cell: ({ expiresAtMs }) => <Countdown until={expiresAtMs} /> },
     {
       heading: "Waiting",
       track: "minmax(5rem, 0.8fr)",
-      narrow: "hidden",
+      narrow: "first-end",
       cell: ({ waiting: count, waiters }) =>
         count === 0 ? (
-          <span class="muted">–</span>
+          <span class="muted none">–</span>
         ) : (
           <span class="badge wait" title={waiters?.map(plain).join(", ")}>
             {count} in line
@@ -81,7 +86,7 @@ export function LeasesView() {
             heading: "Action",
             track: "6rem",
             align: "end" as const,
-            narrow: "first-end" as const,
+            narrow: "action" as const,
             cell: (lease: LeaseRow) => (
               <button type="button" class="button small" aria-label={`Release ${plain(lease.resource)}`} onClick={() => setReleasing(lease)}>
                 Release
@@ -133,13 +138,21 @@ function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; onClose()
         return `Meanwhile ${plain(lease.holder)} no longer holds it under token ${lease.token}, so nothing was changed. Close this and look again.`;
       throw error;
     }
-    announce(`${lease.resource} was released.`);
+    announce(`${lease.runName ?? lease.resource} was released.`);
     return undefined;
   };
   return (
     <Confirm title="Release this lease?" action="Release the lease" danger act={act} onClose={onClose}>
       <p>
-        <Name text={lease.holder} mono={false} /> loses <Name text={lease.resource} /> at once
+        <Name text={lease.holder} mono={false} /> loses{" "}
+        {lease.runName === undefined ? (
+          <Name text={lease.resource} />
+        ) : (
+          <>
+            its claim on <Name text={lease.runName} mono={false} />
+          </>
+        )}{" "}
+        at once
         {lease.waiting > 0 ? `, and the first of ${lease.waiting} in line gets it` : ", and anybody can take it"}. What <Name text={lease.holder} mono={false} /> writes under token{" "}
         {lease.token} after that is refused{lease.runId === undefined ? "" : "; the run can be claimed again, its steps stay"}.
       </p>

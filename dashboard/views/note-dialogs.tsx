@@ -53,7 +53,15 @@ export function CorrectNoteDialog({ note, onClose }: { readonly note: NoteRow; o
   const [trust, setTrust] = useState(note.trust);
   const act = () => change({ content, keywords: keywordList(keywords), trust, ...(source.trim() === "" ? {} : { source: source.trim() }) }, `${note.name} was corrected.`);
   return (
-    <Confirm title="Correct this note" action="Save the note" dismiss="Close without saving" wide disabled={content.trim() === ""} act={act} onClose={onClose}>
+    <Confirm
+      title="Correct this note"
+      action="Save the note"
+      dismiss="Close without saving"
+      wide
+      needs={content.trim() === "" ? "The note is empty." : undefined}
+      act={act}
+      onClose={onClose}
+    >
       <p>
         <Name text={note.name} /> is at version {base.version}. Saving makes the next one, under your name; the earlier ones stay in its history.
       </p>
@@ -128,9 +136,9 @@ export function NewNoteDialog({ supersedes, onClose }: { readonly supersedes?: N
     <Confirm
       title={supersedes === undefined ? "New note" : "Supersede this note"}
       action="Save the note"
-      dismiss="Close without saving"
+      dismiss="Cancel"
       wide
-      disabled={id.trim() === "" || content.trim() === ""}
+      needs={id.trim() === "" ? "An id is still missing." : content.trim() === "" ? "The note is still empty." : undefined}
       act={act}
       onClose={onClose}
     >

@@ -46,7 +46,7 @@ export function OverviewView() {
                 {overview.leaseOccupancy.length === 0 ? (
                   <Empty title="Nothing was held in the last hour">When agents hold leases or claim runs, this shows who had what and for how long.</Empty>
                 ) : (
-                  <OccupancyChart lanes={overview.leaseOccupancy} complete={overview.leaseOccupancyComplete !== false} />
+                  <OccupancyChart overview={overview} />
                 )}
               </Panel>
               <Panel title="Fleet" class="half" aside={overview.agents.length > 0 && plural(overview.agents.length, "agent")}>
@@ -121,12 +121,12 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
             </span>
           </li>
         ))}
-        {stuck.map(({ kind, id, why }) => (
+        {stuck.map(({ kind, id, title, why }) => (
           <li key={`${kind} ${id}`}>
             <Icon name={kind === "run" ? "runs" : "leases"} />
             <span class="grow">
               <a href={kind === "run" ? hrefOf(namespace, "runs", id) : hrefOf(namespace, "leases", undefined, { resource: id })}>
-                <Name text={id} />
+                <Name text={title ?? id} mono={title === undefined} />
               </a>{" "}
               <bdi class="muted">{visible(why)}</bdi>
             </span>

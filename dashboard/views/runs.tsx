@@ -36,27 +36,28 @@ const columns: readonly Column<RunRow>[] = [
       </>
     ),
   },
-  { heading: "Status", track: "6.5rem", narrow: "first-end", cell: (run) => <RunStatus status={run.status} /> },
+  { heading: "Status", track: "6rem", narrow: "first-end", cell: (run) => <RunStatus status={run.status} /> },
   {
     heading: "Agent",
-    track: "minmax(6rem, 1fr)",
+    track: "minmax(6rem, 0.8fr)",
     narrow: "second",
     cell: (run) => (run.agent === undefined ? <span class="muted">–</span> : <Name text={run.agent} mono={false} />),
   },
-  { heading: "Last step", track: "5.5rem", align: "end", narrow: "hidden", cell: (run) => run.lastStep },
-  { heading: "Tries", track: "4rem", align: "end", narrow: "hidden", cell: (run) => run.attempts },
+  { heading: "Last step", track: "4.5rem", align: "end", narrow: "hidden", cell: (run) => run.lastStep },
+  { heading: "Tries", track: "3rem", align: "end", narrow: "hidden", cell: (run) => run.attempts },
   {
     heading: "Claim ends",
-    track: "8rem",
+    track: "7rem",
     narrow: "hidden",
     cell: (run) =>
       run.claimExpiresAtMs !== undefined && (run.status === "claimed" || run.status === "running") ? <Countdown until={run.claimExpiresAtMs} /> : <span class="muted">–</span>,
   },
-  { heading: "Changed", track: "7rem", align: "end", narrow: "second-end", cell: (run) => <Ago at={run.updatedAtMs} /> },
+  { heading: "Changed", track: "5.7rem", align: "end", narrow: "hidden", cell: (run) => <Ago at={run.updatedAtMs} /> },
+  { heading: "Created", track: "5.7rem", align: "end", narrow: "second-end", labelled: true, cell: (run) => <Ago at={run.createdAtMs} /> },
 ];
 
 export function RunsView() {
-  const { api, namespace } = useView();
+  const { api, namespace, canWrite } = useView();
   const { query } = useCell(route);
   const status = query.get("status") ?? "";
   const tag = query.get("tag") ?? "";
@@ -110,7 +111,15 @@ export function RunsView() {
             filtered ? (
               <Empty title="No run fits these filters">Choose another status or tag.</Empty>
             ) : (
-              <Empty title="No runs yet">An agent creates one with workflow_create; you can do it yourself under Try it.</Empty>
+              <Empty title="No runs yet">
+                An agent creates one with workflow_create
+                {canWrite && (
+                  <>
+                    ; you can, too, under <a href={hrefOf(namespace, "try", "workflow_create")}>Try it</a>
+                  </>
+                )}
+                .
+              </Empty>
             )
           }
         >

@@ -63,11 +63,14 @@ export function SearchView() {
         <Empty title="What are you looking for?">Words of a note or a journal entry, the beginning of a key, the name of a run.</Empty>
       ) : (
         <Answer query={answer} what="what was found">
-          {({ hits }) =>
-            hits.length === 0 ? (
-              <Empty title="Nothing was found">Other words may find it: names are matched from their beginning, texts by their words.</Empty>
+          {(found) =>
+            found.hits.length === 0 ? (
+              <Empty title="Nothing was found">
+                Other words may find it: names are matched by any part, texts by their words.{" "}
+                {Object.keys(found.looked).length > 0 && `Only ${kinds.flatMap(([kind]) => lookedAt(kind, found) ?? []).join(", ")} were looked through for a name.`}
+              </Empty>
             ) : (
-              <Hits hits={hits} />
+              <Hits found={found} />
             )
           }
         </Answer>
@@ -76,20 +79,30 @@ export function SearchView() {
   );
 }
 
-function Hits({ hits }: { readonly hits: readonly Hit[] }) {
+const looked: Readonly<Partial<Record<Hit["kind"], string>>> = { run: "the newest", lease: "the first", key: "the first" };
+const lookedAt = (kind: Hit["kind"], { looked: numbers }: SearchAnswer): string | undefined => {
+  const count = numbers[kind];
+  return count === undefined ? undefined : `${looked[kind] ?? "the first"} ${plural(count, kind)}`;
+};
+
+function Hits({ found: answer }: { readonly found: SearchAnswer }) {
   const { namespace } = useView();
+  const { hits, more } = answer;
   return (
     <>
       <p class="muted count" role="status">
-        {plural(hits.length, "hit")}
+        {more.length === 0 ? plural(hits.length, "hit") : `The first ${plural(hits.length, "hit")}; more words find fewer and better ones`}
       </p>
       {kinds.map(([kind, title, icon]) => {
         const found = hits.filter((hit) => hit.kind === kind);
         if (found.length === 0) return null;
+        const among = lookedAt(kind, answer);
         return (
           <section key={kind} class="hits">
             <h2>
               <Icon name={icon} /> {title}
+              {more.includes(kind) && <span class="muted small">the first {found.length}, there are more</span>}
+              {among !== undefined && <span class="muted small">among {among}</span>}
             </h2>
             <ul class="list">
               {found.map((hit) => (
@@ -103,13 +116,13 @@ function Hits({ hits }: { readonly hits: readonly Hit[] }) {
   );
 }
 
-function HitRow({ hit: { kind, title, excerpt, atMs }, href }: { readonly hit: Hit; readonly href: string }) {
+function HitRow({ hit: { kind, id, title, excerpt, atMs }, href }: { readonly hit: Hit; readonly href: string }) {
   // A title is often the beginning of the text: it need not be read twice.
   const repeats = excerpt.startsWith(title.replace(/…$/, ""));
   return (
     <li>
       <div class="grow">
-        <a class={kind === "key" || kind === "lease" ? "mono" : undefined} href={href}>
+        <a class={kind === "key" || (kind === "lease" && title === id) ? "mono" : undefined} href={href}>
           <bdi>{visible((repeats ? excerpt : title).slice(0, 300))}</bdi>
         </a>
         {excerpt !== "" && !repeats && (

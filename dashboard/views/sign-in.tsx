@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../cell.ts";
 import { signedOut } from "../data/credential.ts";
 import { signIn } from "../data/session.ts";
@@ -10,6 +10,12 @@ export function SignInView() {
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
+  const box = useRef<HTMLInputElement>(null);
+  // There is nothing else to do here; a token that was refused is replaced by the next one pasted.
+  useEffect(() => {
+    box.current?.focus();
+    box.current?.select();
+  }, [problem]);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
@@ -27,7 +33,7 @@ export function SignInView() {
           {out?.refused === true && problem === undefined ? "Your token is no longer good: it expired or was revoked." : "This server wants a token before it shows anything."}
         </p>
         <Field label="Token" hint="It stays in this tab and is forgotten when you close it." error={problem}>
-          {(ids) => <input {...ids} type="password" autocomplete="off" spellcheck={false} value={token} onInput={(event) => setToken(event.currentTarget.value)} />}
+          {(ids) => <input {...ids} ref={box} type="password" autocomplete="off" spellcheck={false} value={token} onInput={(event) => setToken(event.currentTarget.value)} />}
         </Field>
         <button type="submit" class="button primary" aria-disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}

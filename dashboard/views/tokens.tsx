@@ -26,12 +26,13 @@ export function TokensView({ me }: { readonly me: Me }) {
   const query = useQuery<TokensAnswer>(allowed ? "/api/tokens" : undefined, () => false);
   const columns: readonly Column<TokenRow>[] = [
     { heading: "Name", track: "minmax(8rem, 1.2fr)", narrow: "first", cell: ({ name }) => <Name text={name} mono={false} /> },
-    { heading: "Role", track: "5.5rem", narrow: "second", cell: ({ role }) => <RoleBadge role={role} /> },
-    { heading: "Namespaces", track: "minmax(8rem, 1.4fr)", narrow: "hidden", cell: ({ namespaces }) => (namespaces === "*" ? "every one" : <Name text={namespaces.join(", ")} />) },
+    { heading: "Role", track: "5.5rem", narrow: "first-end", cell: ({ role }) => <RoleBadge role={role} /> },
+    { heading: "Namespaces", track: "minmax(8rem, 1.4fr)", narrow: "second", cell: ({ namespaces }) => (namespaces === "*" ? "every one" : <Name text={namespaces.join(", ")} />) },
     {
       heading: "Last used",
       track: "7rem",
       narrow: "second-end",
+      labelled: true,
       cell: ({ lastUsedAtMs }) => (lastUsedAtMs === undefined ? <span class="muted">never</span> : <Ago at={lastUsedAtMs} />),
     },
     {
@@ -45,7 +46,7 @@ export function TokensView({ me }: { readonly me: Me }) {
       heading: "Action",
       track: "6rem",
       align: "end",
-      narrow: "first-end",
+      narrow: "action",
       cell: (token) =>
         token.revokedAtMs === undefined ? (
           !me.readOnly && (
@@ -138,8 +139,8 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
     <Confirm
       title="New token"
       action="Create the token"
-      dismiss="Close without saving"
-      disabled={name.trim() === "" || (scope === "some" && named.length === 0)}
+      dismiss="Cancel"
+      needs={name.trim() === "" ? "A name is still missing." : scope === "some" && named.length === 0 ? "No namespace is named yet." : undefined}
       act={act}
       onClose={onClose}
     >

@@ -25,16 +25,42 @@ function kindOf({ type, enum: choices, items }: Schema): Pick<Parameter, "kind" 
   return type === "array" && (items as Schema | undefined)?.type === "string" ? { kind: "texts" } : { kind: "json" };
 }
 
-function hintOf({ type, items, additionalProperties, maximum, description }: Schema): string {
-  if (typeof description === "string") return description;
+const typeWords: Readonly<Record<string, string>> = { string: "text", integer: "whole number", number: "number", boolean: "true or false", array: "list", object: "object" };
+
+/** What a tool says of an argument, and what is to be written into its field. */
+function hintOf(schema: Schema): string {
+  const { description } = schema;
+  const shape = shapeOf(schema);
+  if (typeof description !== "string") return shape;
+  return shape === "" || !isNested(schema) ? description : `${description} ${shape}`;
+}
+
+function shapeOf({ type, items, properties, required, additionalProperties, maximum }: Schema): string {
+  const each = items as Schema | undefined;
   if (type === "integer") return `A whole number${typeof maximum === "number" ? `, at most ${maximum}` : ""}.`;
   if (type === "number") return `A number${typeof maximum === "number" ? `, at most ${maximum}` : ""}.`;
-  if (type === "array" && (items as Schema | undefined)?.type === "string") return "One per line.";
-  if (type === "array") return "A JSON list.";
+  if (type === "array" && each?.type === "string") return "One per line.";
+  if (type === "array") return `A JSON list${each?.properties === undefined ? "" : ` of objects, each with${fieldsOf(each)}`}.`;
   if (type === "object" && (additionalProperties as Schema | undefined)?.type === "string") return 'A JSON object of texts, for example {"team": "search"}.';
-  if (type === "object") return "A JSON object.";
+  if (type === "object") return `A JSON object${properties === undefined ? "" : ` with${fieldsOf({ properties, required })}`}.`;
   return type === undefined ? "Any JSON; a text needs quotation marks." : "";
 }
+
+const isNested = ({ properties, items }: Schema): boolean => properties !== undefined || (items as Schema | undefined)?.properties !== undefined;
+
+/** " resource_id (text) and token (whole number)", ready to be put after a word; those that may be left out stand last. */
+function fieldsOf({ properties, required }: Schema): string {
+  const needed = Array.isArray(required) ? required : [];
+  const fields = Object.entries(properties as Readonly<Record<string, Schema>>).map(([name, { type, enum: choices, items }]) => {
+    const inner = (items as Schema | undefined)?.type;
+    const word = Array.isArray(choices) ? choices.join(", ") : typeof inner === "string" ? `list of ${typeWords[inner] ?? inner}s` : (typeWords[String(type)] ?? "any JSON");
+    return { isNeeded: needed.includes(name), text: `${name} (${word})` };
+  });
+  const [first, others] = [true, false].map((wanted) => listed(fields.filter(({ isNeeded }) => isNeeded === wanted).map(({ text }) => text)));
+  return `${first === "" ? "" : ` ${first}`}${others === "" ? "" : `${first === "" ? "" : " and"}, if wanted, ${others}`}`;
+}
+
+const listed = (texts: readonly string[]): string => (texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
 export type Entered = Readonly<Record<string, string>>;
 

@@ -3,6 +3,7 @@ import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import { Committer } from "./committer.ts";
 import { KeyQuota } from "./key-quota.ts";
 import { limits } from "./limits.ts";
+import type { NamespaceQuota } from "./namespace-quota.ts";
 import { prepareCommit } from "./prepare-commit.ts";
 import type { Change, CommitResult, Engine, PreparedCommit, Range, Store } from "./store.ts";
 import type { StoreObserver } from "./store-observer.ts";
@@ -12,6 +13,8 @@ export interface NamespaceStoreOptions {
   readonly observer?: StoreObserver;
   /** Keys the namespace may have; commits that would make more are refused. Absent = as many as the engine can hold. */
   readonly keysMax?: number;
+  /** Shared by all namespaces of the store that this process opens. Absent = as many as the engine can hold. */
+  readonly namespaces?: NamespaceQuota;
 }
 
 /** One namespace of an engine, as the layers above see it. */
@@ -26,15 +29,19 @@ export function openReservedStore(engine: Engine, namespace: string, clock: Cloc
   return storeOf(engine, namespace, clock);
 }
 
-function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, keysMax }: NamespaceStoreOptions = {}): Store {
+function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, keysMax, namespaces }: NamespaceStoreOptions = {}): Store {
   const committer = new Committer(engine, namespace, clock, observer);
   const quota = keysMax === undefined ? undefined : new KeyQuota(engine, namespace, clock, keysMax);
   const submit = (commit: PreparedCommit): Promise<CommitResult> => committer.submit(commit);
+  const commitPrepared = (commit: PreparedCommit): Promise<CommitResult> => (quota === undefined ? submit(commit) : quota.commit(commit, submit));
   return {
     namespace,
     // Async, so that a refused input rejects like every other failure instead of throwing at once.
     read: async (ranges, options = {}) => engine.read(namespace, asList(ranges), { ...options, limit: boundedLimit(options.limit, limits.readEntriesMax) }),
-    commit: async (commit) => (quota === undefined ? committer.submit(prepareCommit(commit)) : quota.commit(prepareCommit(commit), submit)),
+    commit: async (commit) => {
+      const prepared = prepareCommit(commit);
+      return namespaces === undefined || namespaces.knows(namespace) ? commitPrepared(prepared) : namespaces.commit(namespace, () => commitPrepared(prepared));
+    },
     readRequest: (key) => engine.readRequest(namespace, key),
     log: async (query) => engine.log(namespace, { ...query, limit: boundedLimit(query.limit, limits.logRowsMax) }),
     watch: (range, after, signal, options) => {

@@ -3,6 +3,7 @@ import { resetNamespace } from "../domain/admin/reset.ts";
 import { leaseKeys, stateKeys, workflowKeys } from "../domain/keyspace.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { transact } from "../store/transact.ts";
+import { toldFacts } from "./told-facts.ts";
 import type { ToolContext } from "./tool.ts";
 import { defineTool } from "./tool.ts";
 
@@ -60,7 +61,7 @@ async function storeFacts({ store, server }: ToolContext) {
     workflow_count: runs,
     lease_count: leases,
     revision: snapshot.revision,
-    engine: { name, durability, warnings: warnings.map(({ says }) => says), ...facts },
+    engine: { name, durability, warnings: warnings.map(({ says }) => says), ...toldFacts(server, facts) },
   };
 }
 

@@ -114,4 +114,5 @@ const signatureOf = (schema: z.ZodObject): string =>
     .map(([name, field]) => (field._zod.optin === "optional" ? `${name}?` : name))
     .join(", ") || "none";
 
-const shortened = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);
+/** Of what a caller wrote, as much as is needed to recognise it. */
+export const shortened = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);

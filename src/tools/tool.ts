@@ -28,6 +28,8 @@ export interface ServerFacts {
   /** How long a workflow claim lasts when the caller does not say. */
   readonly claimTtlMs: number;
   readonly engine: Engine;
+  /** What of the engine's health the caller is told; all of it when absent. */
+  readonly tellsOf?: "store" | "namespace";
   /** The folder callers work in; absent where the server is not on their machine. */
   readonly surroundings?: Surroundings;
   /** How the journal answers when the call does not say. */

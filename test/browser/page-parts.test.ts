@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
+import { ApiFailure } from "../../dashboard/data/api-client.ts";
 import type { StreamEvent } from "../../dashboard/data/event-stream.ts";
 import { readEvents } from "../../dashboard/data/event-stream.ts";
 import { formatAgo, formatDuration } from "../../dashboard/parts/format.ts";
 import { lineDiff } from "../../dashboard/parts/line-diff.ts";
 import { plain } from "../../dashboard/parts/unseen.ts";
+import { storeFacts } from "../../dashboard/views/health-facts.ts";
 import { argumentsOf, enteredOf, parametersOf } from "../../dashboard/views/tool-form.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { describeTool } from "../../src/tools/describe-tool.ts";
@@ -52,6 +54,21 @@ describe("a form for a tool", () => {
     expect(argumentsOf(parameters, entered)).toEqual({ args, problems: {} });
     const missing = parameters.filter(({ required }) => required).map(({ name }) => name);
     expect(Object.keys(argumentsOf(parameters, {}).problems).sort()).toEqual(missing.sort());
+  });
+
+  test("says what belongs into an object or a list of objects", () => {
+    const hint = (tool: string, name: string) => {
+      const found = catalog.find((each) => each.name === tool) as (typeof catalog)[number];
+      return parametersOf(describeTool(found).inputSchema).find((parameter) => parameter.name === name)?.hint;
+    };
+    expect(hint("state_set", "lease")).toBe("A JSON object with resource_id (text) and token (whole number).");
+    expect(hint("state_commit", "writes")).toBe("A JSON list of objects, each with key (text) and, if wanted, value (any JSON), ttl_seconds (number) and delete (true or false).");
+    expect(hint("save_checkpoint", "tensions")).toContain("between (list of texts) and nature (text) and, if wanted, resolution (unresolved, resolved, moot).");
+    const described = { type: "object", description: "Where.", properties: { x: { type: "number" } } };
+    expect(parametersOf({ properties: { at: described, n: { type: "integer", description: "How many." } } }).map((parameter) => parameter.hint)).toEqual([
+      "Where. A JSON object with, if wanted, x (number).",
+      "How many.",
+    ]);
   });
 
   test("says which field is wrong", () => {
@@ -124,6 +141,42 @@ describe("an address", () => {
 });
 
 describe("words", () => {
+  test("of a store's health are people's; the engine's own come after them, each with what it means", () => {
+    const { shown, details } = storeFacts({
+      driver: "node",
+      file_bytes: 2_048,
+      revision: 1_234,
+      compacted_revision: 0,
+      base: 0,
+      gaps: [],
+      appendonly: true,
+      round_trip_ms: 0.4,
+      save: null,
+      lastBackupAt: "never",
+    });
+    expect(shown.map(({ label, value }) => `${label}: ${value}`)).toEqual(["Changes so far: 1,234", "History reaches back to: the first change", "Size on disk: 2.0 KB"]);
+    expect(details.map(({ label, value }) => `${label}: ${value}`)).toEqual([
+      "SQLite comes from: node",
+      "Went on after: never went back",
+      "Numbers left out: none",
+      "Appendonly: yes",
+      "Time of one question: 0.4 ms",
+      "Save: not set",
+      "Last backup at: never",
+    ]);
+    const gone = storeFacts({ compacted_revision: 40, base: 19, gaps: [[7, 19]] });
+    expect([...gone.shown, ...gone.details].map(({ value }) => value)).toEqual(["change 41", "19", "8 to 19"]);
+    expect(details.find(({ name }) => name === "gaps")?.meaning).toContain("none is given twice");
+  });
+
+  test("of a failure are for people: a hint that names tools is left to those who call them", () => {
+    const advice = (hint?: string) => new ApiFailure(404, { code: "not_found", message: "There is none.", hint }).advice;
+    expect(advice("workflow_discover lists the runs.")).toBeUndefined();
+    expect(advice("Nothing was changed. Arguments of state_set: key, value.")).toBeUndefined();
+    expect(advice("Revoke those that nobody uses any more.")).toBe("Revoke those that nobody uses any more.");
+    expect(advice()).toBeUndefined();
+  });
+
   test("for how long and how long ago are short and never negative", () => {
     expect([0, 940, 1_500, 9_949, 61_000, 3_600_000, 3_725_000, 90_061_000].map(formatDuration)).toEqual([
       "0 ms",

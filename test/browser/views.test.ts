@@ -14,7 +14,7 @@ afterAll(() => desk?.[Symbol.asyncDispose]());
 /** Every view with something that must be on it. */
 const views: readonly (readonly [name: string, path: string, texts: readonly (string | RegExp)[]])[] = [
   ["overview", "/ns/default", ["Commits per minute", "Run durations", "Lease occupancy", "Fleet", "Just now", "indexer"]],
-  ["runs", "/ns/default/runs", ["triage-issue #2211", "review-change #482", "claimed", "reviewer"]],
+  ["runs", "/ns/default/runs", ["triage-issue #2211", "review-change #482", "claimed", "reviewer", "Changed", "Created"]],
   ["runs of a status and a tag", "/ns/default/runs?status=failed&tag=team=payments", ["failed", /\d+ runs?/]],
   ["one run", "/ns/default/runs/migrate-invoices-2026-11", ["taken over", "step 7", "invoices_v1", '"mismatches": 0', "1 take-over"]],
   ["leases", "/ns/default/leases", ["deploy/production", "deployer", "gpu/0", /in \d+ min/]],
@@ -31,7 +31,7 @@ const views: readonly (readonly [name: string, path: string, texts: readonly (st
   ["search", "/ns/default/search?q=invoices", ["migrate-invoices", "Invoice ids are not dense", "Copying invoices"]],
   ["try it", "/ns/default/try/state_set", ["Set a key", "expected_version", "Not called yet"]],
   ["tokens", "/tokens", ["ci", "builds"]],
-  ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp"]],
+  ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp", "Changes so far", "the first change", "For whoever runs the server"]],
   ["an empty namespace", "/ns/fresh", ["No run has ended yet", "Nothing was held", "No agent was here yet"]],
   ["no runs", "/ns/fresh/runs", ["No runs yet"]],
   ["no leases", "/ns/fresh/leases", ["Nothing is held"]],
@@ -109,6 +109,75 @@ describe("every view", () => {
     await tab.page.getByText("Switched reads of invoices").waitFor();
     await tab.page.reload();
     await tab.page.getByText("Switched reads of invoices").waitFor();
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("what is not there is said in words for people, without the hint that agents get", async () => {
+    await using tab = await desk.open("/ns/default/runs/nowhere", { expects: [404] });
+    const { page } = tab;
+    await page.getByText('There is no run "nowhere".').waitFor();
+    expect(await page.locator("main").textContent()).not.toContain("workflow_discover");
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("what the engine says of itself is explained on demand", async () => {
+    await using tab = await desk.open("/ns/default/health");
+    const { page } = tab;
+    await settled(page);
+    const meaning = page.getByText("So that the versions of a key that is written again go on where they were.");
+    expect(await meaning.isVisible()).toBe(false);
+    await page.getByText("For whoever runs the server").click();
+    await meaning.waitFor();
+    expect((await checkAccessibility(page)).faults).toEqual([]);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("a search that finds more than it shows says so", async () => {
+    await using tab = await desk.open("/ns/default/search?q=wf-");
+    await tab.page.getByText("the first 10, there are more").waitFor();
+    expect(await tab.page.locator(".hits li").count()).toBe(10);
+    await visit(tab.page, "/ns/default/search?q=invoices");
+    await tab.page.getByText("6 hits", { exact: true }).waitFor();
+    expect(await tab.page.getByText("there are more").count()).toBe(0);
+  });
+
+  test("runs are called by their names, wherever a claim is drawn or listed", async () => {
+    await using tab = await desk.open("/ns/default");
+    const { page } = tab;
+    await settled(page);
+    const lanes = await page.locator(".lane-name").allTextContents();
+    expect(lanes).toContain("run migrate-invoices");
+    expect(lanes.join()).not.toContain("workflow/");
+    // More than the server sends lanes of: the count is of all that were held.
+    const note = (await page.getByText(/^10 of \d+ resources shown, 24 in the table$/).textContent()) ?? "";
+    expect(Number(note.split(" ")[2])).toBeGreaterThan(24);
+    expect(await page.evaluate(() => document.querySelector(".bar")?.getBoundingClientRect().right === innerWidth), "the line under the bar reaches the edge").toBe(true);
+    await visit(page, "/ns/default/leases");
+    await page.getByRole("link", { name: "migrate-invoices" }).click();
+    await page.getByRole("heading", { name: "migrate-invoices" }).waitFor();
+    expect(tab.faults).toEqual([]);
+  });
+
+  test("on a phone a row keeps its button and its lines inside, and names what its times mean", async () => {
+    await using tab = await desk.open("/ns/default/leases", { viewport: { width: 360, height: 740 } });
+    const { page } = tab;
+    for (const [path, label] of [
+      ["/ns/default/leases", "Ends"],
+      ["/tokens", "Last used"],
+      ["/ns/default/runs", "Created"],
+    ] as const) {
+      await visit(page, path);
+      await page.locator(".table-body .narrow-label").and(page.locator(":visible")).getByText(label).first().waitFor();
+      const room = await page.locator(".table-body .table-row").evaluateAll((rows) =>
+        rows.flatMap((row) => {
+          const box = row.getBoundingClientRect();
+          return [...row.children].map((cell) => cell.getBoundingClientRect()).flatMap(({ top, bottom, width }) => (width === 0 ? [] : [top - box.top, box.bottom - bottom]));
+        }),
+      );
+      expect(room.length, path).toBeGreaterThan(0);
+      expect(Math.min(...room), path).toBeGreaterThanOrEqual(4);
+    }
     expect(tab.faults).toEqual([]);
   });
 

@@ -298,6 +298,14 @@ describe("bad input", () => {
   });
 });
 
+test("a token ends with its maker by the store's clock, whatever was asked for by another", async () => {
+  const scope = openSystem();
+  const endsAtMs = scope.clock.nowMs() + 1_000;
+  const maker = { name: "guest", namespaces: "*", operator: "root", expiresAtMs: endsAtMs } as const;
+  for (const ttlMs of [undefined, 5_000]) expect((await createToken(scope, { ...ci, ttlMs }, maker)).token.expiresAtMs).toBe(endsAtMs);
+  expect((await createToken(scope, { ...ci, ttlMs: 400 }, maker)).token.expiresAtMs).toBe(endsAtMs - 600);
+});
+
 test.each(engines)("a token lives, is used, expires and is revoked on $name", async ({ freshUrl, openOnClock }) => {
   const clock = manualClock();
   await using engine = await openOnClock(await freshUrl(), clock);

@@ -6,7 +6,7 @@ export function openApiFixtures() {
   const release = new Promise<void>((resolve) => {
     released = resolve;
   });
-  const seen = { hanging: 0, aborted: 0, streams: 0, endedStreams: 0, lastEventId: undefined as string | undefined, asked: 0 };
+  const seen = { hanging: 0, aborted: 0, large: 0, streams: 0, endedStreams: 0, lastEventId: undefined as string | undefined, asked: 0 };
   const route = (method: ApiRoute["method"], path: string, handle: ApiRoute["handle"]): ApiRoute => ({ method, path, needs: "read", handle });
 
   async function* ticks(signal: AbortSignal, size: number): AsyncGenerator<ServerSentEvent> {
@@ -31,7 +31,10 @@ export function openApiFixtures() {
       return { json: "released" };
     }),
     route("POST", "/api/fixture/echo", async (request) => ({ json: await request.json() })),
-    route("GET", "/api/fixture/large", async () => ({ json: "x".repeat(8_000_000) })),
+    route("GET", "/api/fixture/large", async () => {
+      seen.large += 1;
+      return { json: "x".repeat(8_000_000) };
+    }),
     route("GET", "/api/fixture/throw", async () => {
       throw new Error("secret inside: SELECT * FROM kv in /srv/data at password=hunter2");
     }),

@@ -6,6 +6,7 @@ import type { FoundSecret } from "../../src/tools/secret-shapes.ts";
 import { findSecrets, redactSecrets, secretKinds } from "../../src/tools/secret-shapes.ts";
 import { isNameField } from "../../src/tools/secret-switch.ts";
 import { openMirror } from "../../src/transfer/mirror/open-mirror.ts";
+import { cpuMsOf } from "../support/cpu-ms.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { TestTools } from "./open-tools.ts";
 import { openTools } from "./open-tools.ts";
@@ -162,13 +163,7 @@ describe("secrets are told by their looks", () => {
       "\u202e",
       "日本",
     ];
-    const millisecondsOf = (text: string): number => {
-      // Of the processor: how busy the machine is with others does not count.
-      const before = process.cpuUsage();
-      redactSecrets(text, findSecrets(text));
-      const { user, system } = process.cpuUsage(before);
-      return (user + system) / 1_000;
-    };
+    const millisecondsOf = (text: string): number => cpuMsOf(() => void redactSecrets(text, findSecrets(text)));
     millisecondsOf(fill("warm up, "));
     const figures = hostile.map((piece): [string, number] => [JSON.stringify(piece.slice(0, 20)), Math.round(millisecondsOf(fill(piece)))]);
     process.stdout.write(`milliseconds for 1 MiB of: ${figures.map(([piece, ms]) => `${piece} ${ms}`).join(", ")}\n`);

@@ -15,8 +15,22 @@ const read = { atOnce: 50, most: 200 } as const;
 const titleCharacters = 100;
 
 /** Runs, journal entries and research checkpoints that the rows speak of, by engine key; those that are gone are left out. */
-export async function readToldThings({ store }: Pick<Scope, "store">, rows: readonly LogRow[]): Promise<ReadonlyMap<string, ToldThing>> {
-  const keys = [...new Set(rows.flatMap((row) => thingKey(row) ?? []))].slice(0, read.most);
+export const readToldThings = ({ store }: Pick<Scope, "store">, rows: readonly LogRow[]): Promise<ReadonlyMap<string, ToldThing>> =>
+  readThings({ store }, [...new Set(rows.flatMap((row) => thingKey(row) ?? []))]);
+
+/** What people call these runs, by id; those that are gone are left out. */
+export async function readRunNames({ store }: Pick<Scope, "store">, runIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const things = await readThings({ store }, runIds.map(workflowKeys.run));
+  return new Map(
+    runIds.flatMap((runId) => {
+      const thing = things.get(workflowKeys.run(runId));
+      return thing === undefined ? [] : [[runId, thing.title] as const];
+    }),
+  );
+}
+
+async function readThings({ store }: Pick<Scope, "store">, wanted: readonly string[]): Promise<ReadonlyMap<string, ToldThing>> {
+  const keys = wanted.slice(0, read.most);
   const things = new Map<string, ToldThing>();
   for (let start = 0; start < keys.length; start += read.atOnce) {
     const { entries } = await store.read(keys.slice(start, start + read.atOnce).map(keyRange));

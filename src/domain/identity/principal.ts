@@ -13,8 +13,14 @@ export interface Principal {
   readonly kind: "operator" | "token" | "jwt";
   /** Of a stored token. */
   readonly tokenId?: string;
+  /** When the credential ends by itself; absent = not before it is revoked. */
+  readonly expiresAtMs?: number;
 }
 
 export const hasRole = ({ role }: Pick<Principal, "role">, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed);
 
 export const mayUse = ({ namespaces }: Pick<Principal, "namespaces">, namespace: string): boolean => namespaces === "*" || namespaces.includes(namespace);
+
+/** Whether it may use all of these. */
+export const isWithin = (principal: Pick<Principal, "namespaces">, namespaces: Principal["namespaces"]): boolean =>
+  principal.namespaces === "*" || (namespaces !== "*" && namespaces.every((namespace) => mayUse(principal, namespace)));

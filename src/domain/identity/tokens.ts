@@ -11,7 +11,9 @@ import type { Scope } from "../../store/transact.ts";
 import { tokenKeys } from "../keyspace.ts";
 import { requireOneOf } from "../read-fields.ts";
 import type { Role } from "./principal.ts";
-import { roles } from "./principal.ts";
+import { isWithin, roles } from "./principal.ts";
+import type { TokenMaker } from "./token-maker.ts";
+import { requireFreeName, sameName } from "./token-maker.ts";
 
 /**
  * Opaque tokens, kept in the store itself so that every node knows them. All operations take a scope on the system namespace.
@@ -38,7 +40,8 @@ export interface NewToken {
   readonly ttlMs?: number;
 }
 
-export const tokenLimits = { tokensMax: 500, nameBytesMax: 64, namespacesMax: 100, useNotedEveryMs: 60_000 } as const;
+/** `tokensWithinMax`: those for namespaces of one maker who may not use all of them, whoever made them; the rest is for the others. */
+export const tokenLimits = { tokensMax: 500, tokensWithinMax: 100, nameBytesMax: 64, namespacesMax: 100, useNotedEveryMs: 60_000 } as const;
 
 /** Says what it is wherever it turns up, so that scanners and people recognise it. */
 const secretForm = /^hf_[A-Za-z0-9_-]{43}$/;
@@ -53,14 +56,24 @@ const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).d
  */
 const idOf = (secret: string): string => createHash("sha256").update(`holdfast token id\0${secret}`).digest("hex").slice(0, 16);
 
-/** The only moment at which anybody sees the secret. Takes no request key: to answer twice it would have to be stored. */
-export async function createToken({ store, writer }: Scope, input: NewToken): Promise<{ readonly token: Token; readonly secret: string }> {
-  const { name, role, namespaces, ttlMs } = checked(input);
+/**
+ * The only moment at which anybody sees the secret. Takes no request key: to answer twice it would have to be stored.
+ * Without a `maker` it is whoever has the store itself in hand, who may do everything.
+ */
+export async function createToken({ store, writer }: Scope, input: NewToken, maker?: TokenMaker): Promise<{ readonly token: Token; readonly secret: string }> {
+  const { name, role, namespaces, ttlMs: askedTtlMs } = checked(input);
   for (;;) {
-    const { entries } = await store.read([keyRange(tokenKeys.roll), tokenKeys.all], { values: false });
+    const { entries, nowMs } = await store.read([keyRange(tokenKeys.roll), tokenKeys.all], { values: maker !== undefined });
     const roll = entries.find(({ key }) => key === tokenKeys.roll);
-    if (entries.length - (roll === undefined ? 0 : 1) >= tokenLimits.tokensMax)
-      throw new HoldfastError("limit_exceeded", `There are ${tokenLimits.tokensMax} tokens already; nothing was changed.`, { hint: "Revoke those that nobody uses any more." });
+    const records = entries.filter((entry) => entry !== roll);
+    if (records.length >= tokenLimits.tokensMax) throw tooMany("There are", tokenLimits.tokensMax);
+    if (maker !== undefined) {
+      const tokens = records.map((entry) => tokenOf(entry));
+      requireFreeName(maker, { name, namespaces }, tokens);
+      const within = tokens.filter((token) => isWithin(maker, token.namespaces));
+      if (maker.namespaces !== "*" && within.length >= tokenLimits.tokensWithinMax) throw tooMany("The namespaces that you may use have", tokenLimits.tokensWithinMax);
+    }
+    const ttlMs = maker?.expiresAtMs === undefined ? askedTtlMs : Math.max(1, Math.min(askedTtlMs ?? Number.POSITIVE_INFINITY, maker.expiresAtMs - nowMs));
     const secret = newSecret();
     const id = idOf(secret);
     const result = await store.commit({
@@ -85,6 +98,9 @@ export async function createToken({ store, writer }: Scope, input: NewToken): Pr
     return { secret, token: { id, name, role, namespaces, createdAtMs: result.atMs, createdBy: writer, expiresAtMs: result.writes[0]?.expiresAtMs } };
   }
 }
+
+const tooMany = (who: string, max: number): HoldfastError =>
+  new HoldfastError("limit_exceeded", `${who} ${max} tokens already; nothing was changed.`, { hint: "Revoke those that nobody uses any more." });
 
 /** Those that are valid now, oldest first. */
 export async function listTokens({ store }: Pick<Scope, "store">): Promise<readonly Token[]> {
@@ -164,7 +180,7 @@ function checked({ name, role, namespaces, ttlMs }: NewToken): NewToken {
   if (typeof name !== "string" || !nameForm.test(name) || Buffer.byteLength(name) > tokenLimits.nameBytesMax || name.endsWith(" "))
     throw invalidInput("name", `must begin with a letter or digit, then letters, digits, space and . _ @ -, at most ${tokenLimits.nameBytesMax} bytes`);
   // History would take it for what the store does by itself.
-  if (name.normalize("NFKC").toLowerCase() === systemWriter) throw invalidInput("name", `must not be ${systemWriter}, which history writes for the store itself`);
+  if (sameName(name, systemWriter)) throw invalidInput("name", `must not be ${systemWriter}, which history writes for the store itself`);
   requireOneOf(role, "role", roles);
   if (ttlMs !== undefined) requireTtl(ttlMs, "expires");
   return { name, role, namespaces: requireNamespaces(namespaces), ttlMs };

@@ -2,8 +2,9 @@ import { findText } from "../../search/find-text.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Entry } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
+import { readRunNames } from "../history/told-things.ts";
 import { globalPlace } from "../journal/journal.ts";
-import { journalKeys, knowledgeKeys, researchKeys, stateKeys } from "../keyspace.ts";
+import { journalKeys, knowledgeKeys, researchKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 import { readLeaseOverview } from "../leases/lease-overview.ts";
 import { findRuns } from "../workflows/find-runs.ts";
 import { noWorkspaceId } from "../workspace/workspace.ts";
@@ -16,6 +17,21 @@ export interface EverythingHit {
   readonly atMs: number;
 }
 
+export interface Everything {
+  readonly hits: readonly EverythingHit[];
+  /** Of these kinds more was found than is given. */
+  readonly more: readonly EverythingHit["kind"][];
+  /** Kinds of which there is more than was looked through, and how many were. */
+  readonly looked: Readonly<Partial<Record<EverythingHit["kind"], number>>>;
+}
+
+/** Hits of one kind, one more than is shown where there are as many; `looked` where it was not looked through whole. */
+interface Found {
+  readonly kind: EverythingHit["kind"];
+  readonly hits: readonly EverythingHit[];
+  readonly looked?: number;
+}
+
 export interface SearchPlaces {
   readonly workspaceIds: readonly string[];
   readonly skills: readonly string[];
@@ -24,13 +40,15 @@ export interface SearchPlaces {
 /** How far each kind is looked through, and how much of it is shown. */
 const looked = { keys: 2_000, runs: 200, leases: 300, places: 200 } as const;
 const shownPerKind = 10;
+/** One more than is shown tells whether there are more. */
+const wantedPerKind = shownPerKind + 1;
 const excerptCharacters = 200;
 
 /**
  * Everything that has a name or a text like this. What was written for readers is found by its words, the rest by its name:
  * keys that begin so and then those that contain it, runs and leases among the newest.
  */
-export async function searchEverything(scope: Scope, question: string, places: SearchPlaces): Promise<readonly EverythingHit[]> {
+export async function searchEverything(scope: Scope, question: string, places: SearchPlaces): Promise<Everything> {
   const lower = question.toLowerCase();
   const [keys, runs, leases, written] = await Promise.all([
     findKeys(scope, question, lower),
@@ -38,76 +56,91 @@ export async function searchEverything(scope: Scope, question: string, places: S
     findLeases(scope, lower),
     findWritten(scope, question, places),
   ]);
-  return [...keys, ...runs, ...leases, ...written];
+  const found = [keys, runs, leases, ...written];
+  return {
+    hits: found.flatMap(({ hits }) => hits.slice(0, shownPerKind)),
+    more: found.filter(({ hits }) => hits.length > shownPerKind).map(({ kind }) => kind),
+    looked: Object.fromEntries(found.flatMap(({ kind, hits, looked: at }) => (at === undefined || hits.length > shownPerKind ? [] : [[kind, at]]))),
+  };
 }
 
-async function findKeys({ store }: Scope, question: string, lower: string): Promise<EverythingHit[]> {
+async function findKeys({ store }: Scope, question: string, lower: string): Promise<Found> {
   const found = new Map<string, Entry>();
-  const beginning = await store.read(stateKeys.prefix(question), { limit: shownPerKind, values: false });
+  const beginning = await store.read(stateKeys.prefix(question), { limit: wantedPerKind, values: false });
   for (const entry of beginning.entries) found.set(entry.key, entry);
   let range = stateKeys.all;
-  for (let scanned = 0; scanned < looked.keys && found.size < shownPerKind; scanned += 1_000) {
+  let isWhole = false;
+  for (let scanned = 0; scanned < looked.keys && found.size < wantedPerKind; scanned += 1_000) {
     const page = await store.read(range, { values: false });
-    for (const entry of page.entries) if (found.size < shownPerKind && stateKeys.nameOf(entry.key).toLowerCase().includes(lower)) found.set(entry.key, entry);
+    for (const entry of page.entries) if (found.size < wantedPerKind && stateKeys.nameOf(entry.key).toLowerCase().includes(lower)) found.set(entry.key, entry);
     const last = page.entries.at(-1);
-    if (!page.more || last === undefined) break;
+    if (!page.more || last === undefined) {
+      isWhole = true;
+      break;
+    }
     range = { ...range, start: `${last.key}\0` };
   }
-  if (found.size === 0) return [];
-  const { entries } = await store.read([...found.keys()].map(keyRange));
-  return entries.map((entry) => ({
-    kind: "key",
-    id: stateKeys.nameOf(entry.key),
-    title: stateKeys.nameOf(entry.key),
-    excerpt: cut(JSON.stringify(entry.value)),
-    atMs: entry.updatedAtMs,
-  }));
+  const { entries } = found.size === 0 ? { entries: [] } : await store.read([...found.keys()].map(keyRange));
+  const hits = entries.map((entry): EverythingHit => {
+    const name = stateKeys.nameOf(entry.key);
+    return { kind: "key", id: name, title: name, excerpt: cut(JSON.stringify(entry.value)), atMs: entry.updatedAtMs };
+  });
+  return { kind: "key", hits, ...(isWhole ? {} : { looked: looked.keys }) };
 }
 
-async function findNamedRuns(scope: Scope, lower: string): Promise<EverythingHit[]> {
-  const { runs } = await findRuns(scope, { tags: [], claimable: false, limit: looked.runs });
-  return runs
+async function findNamedRuns(scope: Scope, lower: string): Promise<Found> {
+  const { runs, next } = await findRuns(scope, { tags: [], claimable: false, limit: looked.runs });
+  const hits = runs
     .filter(({ runId, name, tags, agentId }) =>
       [runId, name, agentId ?? "", ...Object.entries(tags).map(([tag, value]) => `${tag}=${value}`)].some((text) => text.toLowerCase().includes(lower)),
     )
-    .slice(0, shownPerKind)
+    .slice(0, wantedPerKind)
     .map(({ runId, name, status, lastStep, agentId, updatedAtMs }) => ({
-      kind: "run",
+      kind: "run" as const,
       id: runId,
       title: name,
       excerpt: `${status}, step ${lastStep}${agentId === undefined ? "" : `, ${agentId}`}`,
       atMs: updatedAtMs,
     }));
+  return { kind: "run", hits, ...(next === undefined ? {} : { looked: looked.runs }) };
 }
 
-async function findLeases(scope: Scope, lower: string): Promise<EverythingHit[]> {
-  const { leases } = await readLeaseOverview(scope, looked.leases);
-  return leases
-    .filter(({ resource, holder }) => resource.toLowerCase().includes(lower) || holder.toLowerCase().includes(lower))
-    .slice(0, shownPerKind)
-    .map(({ resource, holder, heldSinceMs }) => ({ kind: "lease", id: resource, title: resource, excerpt: `held by ${holder}`, atMs: heldSinceMs }));
+async function findLeases(scope: Scope, lower: string): Promise<Found> {
+  const { leases, more } = await readLeaseOverview(scope, looked.leases);
+  const found = leases.filter(({ resource, holder }) => resource.toLowerCase().includes(lower) || holder.toLowerCase().includes(lower)).slice(0, wantedPerKind);
+  const names = await readRunNames(
+    scope,
+    found.flatMap(({ resource }) => workflowKeys.runOfResource(resource) ?? []),
+  );
+  const hits = found.map(({ resource, holder, heldSinceMs }): EverythingHit => {
+    const title = names.get(workflowKeys.runOfResource(resource) ?? "") ?? resource;
+    return { kind: "lease", id: resource, title, excerpt: `held by ${holder}`, atMs: heldSinceMs };
+  });
+  return { kind: "lease", hits, ...(more ? { looked: looked.leases } : {}) };
 }
 
-async function findWritten({ store }: Scope, question: string, { workspaceIds, skills }: SearchPlaces): Promise<EverythingHit[]> {
+async function findWritten({ store }: Scope, question: string, { workspaceIds, skills }: SearchPlaces): Promise<readonly Found[]> {
   const journalPlaces = [...new Set([...workspaceIds, noWorkspaceId, globalPlace])].slice(0, looked.places);
   const areas: Readonly<Record<"journal" | "note" | "research", readonly string[]>> = {
     note: [undefined, ...skills].map(knowledgeKeys.area),
     journal: journalPlaces.map(journalKeys.area),
     research: [researchKeys.area],
   };
-  const lists = await Promise.all(
+  return Promise.all(
     (["note", "journal", "research"] as const).map(async (kind) => {
-      const { hits } = await findText(store, { areas: areas[kind], question, limit: shownPerKind });
-      if (hits.length === 0) return [];
+      const { hits } = await findText(store, { areas: areas[kind], question, limit: wantedPerKind });
+      if (hits.length === 0) return { kind, hits: [] };
       const { entries } = await store.read(hits.map(({ key }) => keyRange(key)));
       const byKey = new Map(entries.map((entry) => [entry.key, entry]));
-      return hits.flatMap(({ key }) => {
-        const entry = byKey.get(key);
-        return entry === undefined ? [] : [writtenHit(kind, entry)];
-      });
+      return {
+        kind,
+        hits: hits.flatMap(({ key }) => {
+          const entry = byKey.get(key);
+          return entry === undefined ? [] : [writtenHit(kind, entry)];
+        }),
+      };
     }),
   );
-  return lists.flat();
 }
 
 function writtenHit(kind: "journal" | "note" | "research", entry: Entry): EverythingHit {

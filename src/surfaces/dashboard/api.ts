@@ -9,6 +9,8 @@ export interface Me {
   readonly role: RoleName;
   /** Those that exist and the caller may read. */
   readonly namespaces: readonly string[];
+  /** So many more, where there are too many to name; each is at its own address. */
+  readonly namespacesOmitted?: number;
   readonly defaultNamespace: string;
   /** True: the server takes no change at all. */
   readonly readOnly: boolean;
@@ -81,11 +83,18 @@ export interface Overview {
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
   /** Who held what in the last sixty minutes; an open end is held now. */
   readonly leaseOccupancyComplete?: boolean;
-  readonly leaseOccupancy: readonly { readonly resource: string; readonly spans: readonly { readonly holder: string; readonly fromMs: number; readonly untilMs?: number }[] }[];
+  readonly leaseOccupancy: readonly {
+    readonly resource: string;
+    /** The name of the run whose claim it is. */
+    readonly title?: string;
+    readonly spans: readonly { readonly holder: string; readonly fromMs: number; readonly untilMs?: number }[];
+  }[];
+  /** How many resources that were in all, of which `leaseOccupancy` has the first, and how many of them are held now. */
+  readonly leaseOccupancyOf: { readonly resources: number; readonly heldNow: number };
   /** Who was active lately, newest first. */
   readonly agents: readonly { readonly agent: string; readonly writer: string; readonly lastAtMs: number; readonly lastDid: string; readonly holds: number }[];
   /** What a person should look at, each with why. */
-  readonly stuck: readonly { readonly kind: "run" | "lease"; readonly id: string; readonly why: string; readonly sinceMs: number }[];
+  readonly stuck: readonly { readonly kind: "run" | "lease"; readonly id: string; readonly title?: string; readonly why: string; readonly sinceMs: number }[];
   readonly health: HealthView;
 }
 
@@ -94,6 +103,7 @@ export interface HealthView {
   readonly status: "ok" | "error";
   readonly engine: string;
   readonly durability: string;
+  /** Of the whole store for who may use every namespace, of this one for others. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly warnings: readonly { readonly about: string; readonly says: string }[];
 }
@@ -223,8 +233,9 @@ export interface LeaseRow {
   readonly waiting: number;
   /** Who waits, first come first. */
   readonly waiters?: readonly string[];
-  /** The run whose claim this is. */
+  /** The run whose claim this is, and what people call it. */
   readonly runId?: string;
+  readonly runName?: string;
 }
 
 /** GET /api/ns/:namespace/journal?workspace=&before=&limit=; with id=ID that one entry alone */
@@ -290,13 +301,18 @@ export interface ResearchPage {
 /** GET /api/ns/:namespace/search?q= */
 export interface SearchView {
   readonly hits: readonly {
-    readonly kind: "key" | "run" | "lease" | "journal" | "note" | "research";
+    readonly kind: HitKind;
     readonly id: string;
     readonly title: string;
     readonly excerpt: string;
     readonly atMs: number;
   }[];
+  /** Of these kinds more was found than is shown. */
+  readonly more: readonly HitKind[];
+  /** Kinds of which there is more than was looked through, and how many were: the newest runs, the first keys and leases. */
+  readonly looked: Readonly<Partial<Record<HitKind, number>>>;
 }
+export type HitKind = "key" | "run" | "lease" | "journal" | "note" | "research";
 
 /** GET /api/tools */
 export interface ToolsView {

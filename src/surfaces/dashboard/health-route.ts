@@ -1,11 +1,12 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
+import { toldFacts } from "../../tools/told-facts.ts";
 import type { HealthView } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
 
-/** Asking about health is how one finds out: the answer comes whatever the store does. */
-export async function readHealthView({ server, store }: ToolBase): Promise<HealthView> {
+/** What the engine says, before it is told to somebody: asking about health is how one finds out, so the answer comes whatever the store does. */
+export async function readHealth({ server, store }: ToolBase): Promise<HealthView> {
   try {
     const { engine, durability, facts, warnings } = await server.engine.health(store.namespace);
     return { status: "ok", engine, durability, facts, warnings };
@@ -15,12 +16,15 @@ export async function readHealthView({ server, store }: ToolBase): Promise<Healt
   }
 }
 
+/** As much of it as is for this caller. */
+export const toldHealth = ({ server }: ToolBase, health: HealthView): HealthView => ({ ...health, facts: toldFacts(server, health.facts) });
+
 export const healthRoute: ApiRoute = {
   method: "GET",
   path: "/api/ns/:namespace/health",
   needs: "read",
   async handle({ base, query }) {
     readQuery(query, {});
-    return { json: await readHealthView(base) };
+    return { json: toldHealth(base, await readHealth(base)) };
   },
 };

@@ -1,12 +1,13 @@
 import type { Activity } from "../../domain/history/activity.ts";
 import { toActivities } from "../../domain/history/activity.ts";
+import { readRunNames } from "../../domain/history/told-things.ts";
 import { workflowKeys } from "../../domain/keyspace.ts";
 import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
 import type { Gaps, RateMemory } from "../../domain/overview/commit-rate.ts";
 import { newRateMemory, readCommitRate } from "../../domain/overview/commit-rate.ts";
 import { readCounts } from "../../domain/overview/counts.ts";
-import type { RecentWork } from "../../domain/overview/recent-work.ts";
+import type { Occupancy, RecentWork } from "../../domain/overview/recent-work.ts";
 import { followWork, newRecentWork, occupancyOf } from "../../domain/overview/recent-work.ts";
 import type { StuckWork } from "../../domain/overview/stuck-work.ts";
 import { findStuckWork } from "../../domain/overview/stuck-work.ts";
@@ -18,7 +19,7 @@ import type { Store } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { HealthView, Overview, RunStatusName } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
-import { readHealthView } from "./health-route.ts";
+import { readHealth, toldHealth } from "./health-route.ts";
 import { readQuery } from "./read-query.ts";
 import type { RememberedCounts } from "./remembered-counts.ts";
 import { takeTurns } from "./take-turns.ts";
@@ -41,7 +42,7 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
     const known = asked.get(base.store);
     if (known !== undefined) return known;
     const memory: Memory = { rate: newRateMemory(), work: newRecentWork() };
-    // The store is what many share; who asks does not matter to a look.
+    // The store is what many share; who asks matters only to what is told of a look.
     const ask = takeTurns(() => readOverview(base, memory, counts));
     asked.set(base.store, ask);
     return ask;
@@ -52,15 +53,16 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
     needs: "read",
     async handle({ base, query }) {
       readQuery(query, {});
-      return { json: await askOf(base)() };
+      const overview = await askOf(base)();
+      return { json: { ...overview, health: toldHealth(base, overview.health) } };
     },
   };
 }
 
 async function readOverview(base: ToolBase, memory: Memory, remembered: RememberedCounts): Promise<Overview> {
   const { store } = base;
-  const [health, counts, found, { nowMs, revision, leases }] = await Promise.all([
-    readHealthView(base),
+  const [health, counts, found, { nowMs, revision, leases, more }] = await Promise.all([
+    readHealth(base),
     readCounts((range) => remembered.count(base, range)),
     findRuns(base, { tags: [], claimable: false, limit: looked.runs }),
     readLeaseOverview(base, looked.leases),
@@ -72,7 +74,11 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     followWork(store, memory.work, { revision, sinceMs }),
   ]);
   const complete = commits.complete && memory.work.since <= commits.since;
-  const agents = await toActivities(base, [...memory.work.agents.values()].slice(-looked.agents).reverse());
+  const occupancy = byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases, complete }));
+  const [agents, lanes] = await Promise.all([
+    toActivities(base, [...memory.work.agents.values()].slice(-looked.agents).reverse()),
+    withRunNames(base, occupancy.slice(0, looked.occupied)),
+  ]);
   return {
     nowMs,
     revision,
@@ -80,8 +86,9 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     runsByStatus: { looked: found.runs.length, byStatus: byStatus(found.runs) },
     commitsPerMinute: { complete: commits.complete, ...(commits.estimated ? { estimated: true } : {}), minutes: commits.minutes },
     runDurations: durationsOf(found.runs),
-    leaseOccupancy: byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases, complete })).slice(0, looked.occupied),
-    leaseOccupancyComplete: complete,
+    leaseOccupancy: lanes,
+    leaseOccupancyOf: { resources: occupancy.length, heldNow: occupancy.filter(isHeldNow).length },
+    leaseOccupancyComplete: complete && !more,
     agents: agents.map((last) => {
       const agent = last.agent ?? last.writer;
       return { agent, writer: last.writer, lastAtMs: last.atMs, lastDid: didOf(last), holds: leases.filter(({ holder }) => holder === agent).length };
@@ -119,10 +126,25 @@ const durationsOf = (runs: readonly RunView[]): Overview["runDurations"] =>
     .map(({ runId, name, status, startedAtMs, createdAtMs, updatedAtMs }) => ({ runId, name, status, startedAtMs: startedAtMs ?? createdAtMs, endedAtMs: updatedAtMs }));
 
 /** Leases before claims, of which there may be hundreds; then what changed hands last. */
-function byInterest(resources: Overview["leaseOccupancy"]): Overview["leaseOccupancy"] {
+function byInterest(resources: readonly Occupancy[]): readonly Occupancy[] {
   const isClaim = (resource: string): number => (workflowKeys.runOfResource(resource) === undefined ? 0 : 1);
-  const lastMs = ({ spans }: Overview["leaseOccupancy"][number]): number => spans.at(-1)?.untilMs ?? Number.POSITIVE_INFINITY;
+  const lastMs = ({ spans }: Occupancy): number => spans.at(-1)?.untilMs ?? Number.POSITIVE_INFINITY;
   return resources.toSorted((a, b) => isClaim(a.resource) - isClaim(b.resource) || (lastMs(b) === lastMs(a) ? 0 : lastMs(b) - lastMs(a)) || (a.resource < b.resource ? -1 : 1));
+}
+
+const isHeldNow = ({ spans }: Occupancy): boolean => spans.at(-1)?.untilMs === undefined;
+
+/** A claim is known by an id; people know the run by its name. */
+async function withRunNames(base: ToolBase, lanes: readonly Occupancy[]): Promise<Overview["leaseOccupancy"]> {
+  const runOf = ({ resource }: Occupancy): string | undefined => workflowKeys.runOfResource(resource);
+  const names = await readRunNames(
+    base,
+    lanes.flatMap((lane) => runOf(lane) ?? []),
+  );
+  return lanes.map((lane) => {
+    const title = names.get(runOf(lane) ?? "");
+    return title === undefined ? lane : { ...lane, title };
+  });
 }
 
 function stuckList({ abandoned, longHeld, awaited }: StuckWork, nowMs: number): Overview["stuck"] {
@@ -132,7 +154,8 @@ function stuckList({ abandoned, longHeld, awaited }: StuckWork, nowMs: number): 
     ...abandoned.map(({ runId, name, holder, lastStep, sinceMs }) => ({
       kind: "run" as const,
       id: runId,
-      why: `${name}: ${holder} stopped ${lastStep === 0 ? "before the first step" : `after step ${lastStep}`}, and nobody has taken over`,
+      title: name,
+      why: `${holder} stopped ${lastStep === 0 ? "before the first step" : `after step ${lastStep}`}, and nobody has taken over`,
       sinceMs,
     })),
     ...lines.map(({ resource, holder, waiters, heldSinceMs }) => ({

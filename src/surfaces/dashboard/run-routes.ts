@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readRunNames } from "../../domain/history/told-things.ts";
 import { workflowKeys } from "../../domain/keyspace.ts";
 import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
@@ -99,9 +100,13 @@ const leases: ApiRoute = {
     const { cursor, limit } = readQuery(query, { cursor: text(cursorBytesMax), limit: pageSize({ default: 200, max: 500 }) });
     const found = await readLeaseOverview(base, limit, cursor === undefined ? undefined : fromCursor("leases", cursor));
     const last = found.leases.at(-1);
+    const names = await readRunNames(
+      base,
+      found.leases.flatMap(({ resource }) => workflowKeys.runOfResource(resource) ?? []),
+    );
     const view: LeasesView = {
       nowMs: found.nowMs,
-      leases: found.leases.map(toLeaseRow),
+      leases: found.leases.map((lease) => toLeaseRow(lease, names)),
       more: found.more,
       ...(found.more && last !== undefined ? { next: toCursor("leases", last.resource) } : {}),
     };
@@ -109,8 +114,9 @@ const leases: ApiRoute = {
   },
 };
 
-function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, waiters }: LeaseOverview): LeaseRow {
+function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, waiters }: LeaseOverview, names: ReadonlyMap<string, string>): LeaseRow {
   const runId = workflowKeys.runOfResource(resource);
+  const runName = names.get(runId ?? "");
   return {
     resource,
     holder,
@@ -120,6 +126,7 @@ function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, w
     waiting: waiters.length,
     ...(waiters.length === 0 ? {} : { waiters }),
     ...(runId === undefined ? {} : { runId }),
+    ...(runName === undefined ? {} : { runName }),
   };
 }
 

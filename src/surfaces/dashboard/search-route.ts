@@ -15,7 +15,7 @@ export const searchRoute: ApiRoute = {
   async handle({ base, query }) {
     const { q } = readQuery(query, { q: requiredText(questionBytesMax) });
     const [{ workspaces }, skills] = await Promise.all([listKnownWorkspaces(base.store, workspacesMax), listSkills(base)]);
-    const view: SearchView = { hits: await searchEverything(base, q.trim(), { workspaceIds: workspaces.map(({ id }) => id), skills }) };
+    const view: SearchView = await searchEverything(base, q.trim(), { workspaceIds: workspaces.map(({ id }) => id), skills });
     return { json: view };
   },
 };

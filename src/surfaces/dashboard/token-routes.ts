@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Principal } from "../../domain/identity/principal.ts";
-import { mayUse, roles } from "../../domain/identity/principal.ts";
+import { isWithin, roles } from "../../domain/identity/principal.ts";
+import { requireEndsBeforeMaker } from "../../domain/identity/token-maker.ts";
 import type { Token } from "../../domain/identity/tokens.ts";
 import { createToken, listTokens, revokeToken } from "../../domain/identity/tokens.ts";
 import { systemNamespace } from "../../domain/keyspace.ts";
@@ -27,9 +27,6 @@ const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs
 });
 
 /** Whoever looks after some namespaces sees and makes tokens for those alone: a token for more would be a way to more. */
-const isWithin = (principal: Principal, namespaces: Token["namespaces"]): boolean =>
-  principal.namespaces === "*" || (namespaces !== "*" && namespaces.every((namespace) => mayUse(principal, namespace)));
-
 const listAll: ApiRoute = {
   method: "GET",
   path: "/api/tokens",
@@ -49,7 +46,7 @@ const newToken = z.strictObject({
   expiresAtMs: z.int().min(1).optional(),
 });
 
-const create: ApiRoute = {
+const create = (operator: string): ApiRoute => ({
   method: "POST",
   path: "/api/tokens",
   needs: "admin",
@@ -63,11 +60,13 @@ const create: ApiRoute = {
       });
     const ttlMs = expiresAtMs === undefined ? undefined : expiresAtMs - base.clock.nowMs();
     if (ttlMs !== undefined && ttlMs < 1) throw invalidInput("expiresAtMs", "must be a time to come, in milliseconds since 1970");
-    const { token, secret } = await createToken(scopeOf(base), { name, role, namespaces, ttlMs });
+    const maker = { ...principal, operator };
+    requireEndsBeforeMaker(maker, expiresAtMs);
+    const { token, secret } = await createToken(scopeOf(base), { name, role, namespaces, ttlMs }, maker);
     const created: CreatedToken = { token: toRow(token), secret };
     return { status: 201, json: created };
   },
-};
+});
 
 const revoke: ApiRoute = {
   method: "DELETE",
@@ -82,4 +81,5 @@ const revoke: ApiRoute = {
   },
 };
 
-export const tokenRoutes: readonly ApiRoute[] = [listAll, create, revoke];
+/** `operator`: the name of whoever runs the server. */
+export const openTokenRoutes = (operator: string): readonly ApiRoute[] => [listAll, create(operator), revoke];

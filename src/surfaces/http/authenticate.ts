@@ -101,7 +101,11 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     // Nobody waits for it, and a use that is not noted is no reason to refuse.
     if (notesUse && isUseDue(found)) void noteTokenUse({ store }, found).catch((error: unknown) => log("debug", "token_use_not_noted", { problem: String(error) }));
     const { id: tokenId, name, role, namespaces, expiresAtMs } = token;
-    return { is: "good", principal: { name, role, namespaces, kind: "token", tokenId }, freshMs: Math.min(revokedWithinMs, (expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs) };
+    return {
+      is: "good",
+      principal: { name, role, namespaces, kind: "token", tokenId, expiresAtMs },
+      freshMs: Math.min(revokedWithinMs, (expiresAtMs ?? Number.POSITIVE_INFINITY) - nowMs),
+    };
   }
 
   async function findJwt(verifier: JwtVerifier, secret: string): Promise<Found> {

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { isLoopbackAddress } from "./local-operator.ts";
+import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
 
 export interface GuessLimits {
   /** Unknown credentials of one peer that are looked at in one go, and how many a second after that. */

@@ -1,5 +1,5 @@
 import { invalidInput } from "../../kernel/errors.ts";
-import { isLoopbackAddress } from "./local-operator.ts";
+import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
 
 /** Whose tokens are accepted, and what in them says who may do what. */
 export interface JwtSettings {

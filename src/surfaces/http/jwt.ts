@@ -32,6 +32,8 @@ export interface JwtOptions {
 
 /** Machines' clocks differ a little. */
 const toleranceSeconds = 30;
+/** The last moment that a date can say; an issuer may write any number. */
+const latestMs = 8.64e15;
 const compactForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /** Tokens that a configured issuer signs. The library that reads them is loaded with the first one. */
@@ -76,7 +78,11 @@ function principalOf(payload: JWTPayload, { roleClaim, namespacesClaim }: JwtSet
   const namespaces = namespacesIn(claimOf(payload, namespacesClaim));
   if (namespaces === undefined) return { is: "forbidden", says: `The token's claim ${JSON.stringify(namespacesClaim)} grants no namespace here.` };
   // The colon keeps it apart from names of tokens, which have none, and of system users.
-  return { is: "good", principal: { name: `jwt:${sub}`, role, namespaces, kind: "jwt" }, expiresAtMs: (exp + toleranceSeconds) * 1_000 };
+  return {
+    is: "good",
+    principal: { name: `jwt:${sub}`, role, namespaces, kind: "jwt", expiresAtMs: Math.floor(Math.min(exp * 1_000, latestMs)) },
+    expiresAtMs: (exp + toleranceSeconds) * 1_000,
+  };
 }
 
 /** A claim by its name, which may itself have dots, as URLs have; else by a path through objects. */

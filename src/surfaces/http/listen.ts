@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 
 export interface ListenOptions {
@@ -47,6 +48,14 @@ function named(error: NodeJS.ErrnoException, host: string, port: number, origins
     default:
       return error;
   }
+}
+
+/** Where callers find it: what listens on every address is named by one of this machine's, which others can use too. */
+export function reachedAt(address: AddressInfo): string {
+  if (address.address !== "0.0.0.0" && address.address !== "::") return shownAddress(address);
+  const outward = Object.values(networkInterfaces()).flatMap((found) => found?.filter(({ internal, address: own }) => !internal && !own.startsWith("fe80:")) ?? []);
+  const { address: own, family } = outward.find((found) => found.family === "IPv4") ?? outward.find(() => address.family === "IPv6") ?? { address: "127.0.0.1", family: "IPv4" };
+  return shownAddress({ ...address, address: own, family });
 }
 
 /** As it is written in a URL. */

@@ -1,14 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { isIPv4 } from "node:net";
+import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
 import { hostName } from "./request-origin.ts";
-
-/** Whether only this machine can reach what is bound to the address. */
-export function isLoopbackAddress(address: string): boolean {
-  const plain = address.toLowerCase().replace(/^\[(.*)\]$/, "$1");
-  if (plain === "localhost" || plain === "::1") return true;
-  const four = plain.replace(/^::ffff:/, "");
-  return isIPv4(four) && four.startsWith("127.");
-}
 
 /** What reverse proxies, tunnels and balancers add. */
 const forwardingHeaders =

@@ -21,13 +21,24 @@ export interface TenantsOptions {
   readonly namespacesMax: number;
 }
 
+interface Servers {
+  /** In the configured namespace. */
+  readonly here: ServerFacts;
+  readonly elsewhere: ServerFacts;
+}
+
+/** Readable copies are made of the configured namespace alone: in one folder, another's would be for all to read. */
+function serversOf(here: ServerFacts): Servers {
+  const { mirror: _, ...elsewhere } = here;
+  return { here, elsewhere };
+}
+
 /** Which part of the store, and which tools, a principal gets. One store per namespace is shared by everybody in this process, so that their commits travel together. */
 export class Tenants {
   readonly #options: TenantsOptions;
   readonly #stores = new Map<string, Store>();
-  readonly #server: ServerFacts;
-  /** Readable copies are made of the configured namespace alone: in one folder, another's would be for all to read. */
-  readonly #elsewhere: ServerFacts;
+  /** By how much of the store a principal may use: figures of the whole are not for who may use a part. */
+  readonly #servers: Readonly<Record<NonNullable<ServerFacts["tellsOf"]>, Servers>>;
   readonly #toolsByRole: Readonly<Record<Role, readonly Tool[]>>;
 
   constructor(options: TenantsOptions) {
@@ -35,9 +46,7 @@ export class Tenants {
     const { tools } = options;
     // Callers are on other machines: which folder they work in, nobody here can see.
     const { surroundings: _, ...server } = options.server;
-    this.#server = server;
-    const { mirror: __, ...elsewhere } = server;
-    this.#elsewhere = elsewhere;
+    this.#servers = { store: serversOf({ ...server, tellsOf: "store" }), namespace: serversOf({ ...server, tellsOf: "namespace" }) };
     this.#toolsByRole = { read: tools.filter((tool) => tool.effect === "read"), write: tools.filter((tool) => !isForAdmins(tool)), admin: tools };
   }
 
@@ -51,11 +60,12 @@ export class Tenants {
   /** Refuses alike whether the namespace exists, is somebody else's or is nobody's business. */
   baseFor(principal: Principal, namespace: string): ToolBase {
     if (!mayUse(principal, namespace) || isReservedNamespace(namespace)) throw noNamespace();
+    const servers = this.#servers[principal.namespaces === "*" ? "store" : "namespace"];
     return {
       store: this.#storeOf(namespace),
       clock: this.#options.clock,
       writer: principal.name,
-      server: namespace === this.#options.defaultNamespace ? this.#server : this.#elsewhere,
+      server: namespace === this.#options.defaultNamespace ? servers.here : servers.elsewhere,
     };
   }
 

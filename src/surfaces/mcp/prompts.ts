@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../kernel/errors.ts";
+import { shortened } from "../../tools/input-problems.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 /** Are all of these tools offered? */
@@ -50,7 +51,7 @@ export function promptsFor(tools: readonly Tool[]): readonly Prompt[] {
 }
 
 const unknownArgument = (name: string, known: readonly PromptArgument[]): HoldfastError =>
-  new HoldfastError("invalid_input", `${name}: unknown argument; allowed: ${known.length === 0 ? "none" : known.map((argument) => argument.name).join(", ")}`);
+  new HoldfastError("invalid_input", `${shortened(name)}: unknown argument; allowed: ${known.length === 0 ? "none" : known.map((argument) => argument.name).join(", ")}`);
 
 /** The arguments are the user's words: quoted, never run together with ours. */
 const quote = (text: string): string => JSON.stringify(text);

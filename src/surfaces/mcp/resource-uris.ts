@@ -9,10 +9,14 @@ export interface ResourceTarget {
   readonly id: string;
 }
 
+/** More than any of ours can have: an id of the longest kind with all its bytes encoded has less than half of it. */
+export const uriCharactersMax = 4_096;
+
 export const uriOf = ({ kind, id }: ResourceTarget): string => `holdfast://${kind}/${encodeURIComponent(id)}`;
 
 /** A slash in an id may come encoded or as it is: both spellings are in use. Undefined when it is not a resource of ours. */
 export function targetOf(uri: string): ResourceTarget | undefined {
+  if (uri.length > uriCharactersMax) return undefined;
   const [, kind, encoded] = /^holdfast:\/\/([a-z]+)\/([^?#]+)$/.exec(uri) ?? [];
   if (kind === undefined || encoded === undefined || !isKind(kind)) return undefined;
   try {

@@ -1,11 +1,14 @@
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
+import type { Server } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import type { Log } from "../../kernel/log.ts";
 import type { Greeting } from "./greeting.ts";
 import { staticCacheHint } from "./greeting.ts";
 import type { CallOrigin, TracedRequest } from "./mcp-spans.ts";
 import { promptsFor } from "./prompts.ts";
+import { uriCharactersMax } from "./resource-uris.ts";
 import type { Resources } from "./resources.ts";
 import { rpcFailureOf } from "./rpc-failure.ts";
+import { TerseServer } from "./terse-server.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
@@ -31,7 +34,7 @@ export interface SdkParts {
 export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, room }: SdkParts): Server {
   const { serverInfo, capabilities, instructions } = greeting;
   const prompts = promptsFor(calls.tools);
-  const server = new Server(serverInfo, {
+  const server = new TerseServer(serverInfo, {
     capabilities,
     instructions,
     cacheHints: {
@@ -61,14 +64,14 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.setRequestHandler("resources/read", ({ params: { uri } }, { mcpReq }) =>
     named({ ...mcpReq, uri }, async () => {
       const found = await resources.read(uri, { signal: mcpReq.signal });
-      if (found === undefined) throw new ResourceNotFoundError(uri);
+      if (found === undefined) throw notFound(uri);
       await room();
       return { contents: [{ uri, ...found }] };
     }),
   );
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }, { mcpReq }) =>
     named({ ...mcpReq, uri }, async () => {
-      if (resources.target(uri) === undefined) throw new ResourceNotFoundError(uri);
+      if (resources.target(uri) === undefined) throw notFound(uri);
       await subscriptions.subscribe(uri);
       return {};
     }),
@@ -126,3 +129,6 @@ type Named = Pick<TracedRequest, "method" | "id" | "uri" | "prompt"> & { readonl
 
 const protocolError = ({ code, message, data }: ReturnType<typeof rpcFailureOf>): ProtocolError => new ProtocolError(code, message, data);
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+/** It repeats the URI twice. */
+const notFound = (uri: string): ProtocolError => (uri.length > uriCharactersMax ? invalidParams(`uri: may have ${uriCharactersMax} characters`) : new ResourceNotFoundError(uri));

@@ -71,6 +71,10 @@ export class Subscriptions {
     return this.#count === 0;
   }
 
+  countOf(subscriber: unknown): number {
+    return this.#bySubscriber.get(subscriber)?.size ?? 0;
+  }
+
   /** Resolves when every change after the revision that it gives will be told. */
   async add(subscriber: unknown, uris: readonly string[]): Promise<Revision> {
     const mine = this.#bySubscriber.get(subscriber) ?? new Set<string>();

@@ -29,7 +29,7 @@ export interface Api {
 
 /** The routes over a store, called as the front calls them once it has let a request in. */
 export function openApi({ engine, clock, readOnly = false }: { readonly engine: Engine; readonly clock: Clock; readonly readOnly?: boolean }): Api {
-  const routes = openApiRoutes({ log: silentLog, readOnly });
+  const routes = openApiRoutes({ log: silentLog, readOnly, operator: person.name });
   const store = openNamespaceStore(engine, "team", clock);
   const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, engine };
   const baseOf = (writer: string): ToolBase => ({ store, clock, writer, server });

@@ -38,8 +38,9 @@ describe("the overview", () => {
   test("shows who held what and until when: renewals are one span, a lapse ends at its time, what is held now has no end", async () => {
     const api = openMemoryApi();
     await workAsTeam(api, api.clock);
-    const { leaseOccupancy, leaseOccupancyComplete } = await api.get<Overview>(path);
+    const { leaseOccupancy, leaseOccupancyOf, leaseOccupancyComplete } = await api.get<Overview>(path);
     expect(leaseOccupancyComplete).toBe(true);
+    expect(leaseOccupancyOf).toEqual({ resources: 2, heldNow: 1 });
     expect(leaseOccupancy).toEqual([
       {
         resource: "deploy",
@@ -50,12 +51,22 @@ describe("the overview", () => {
       },
       {
         resource: "workflow/import",
+        title: "nightly import",
         spans: [
           { holder: "worker-1", fromMs: startMs + 60_000, untilMs: startMs + 70_000 },
           { holder: "worker-2", fromMs: startMs + 90_000, untilMs: startMs + 90_000 },
         ],
       },
     ]);
+  });
+
+  test("says how many resources were held in all, also those that it has no room for", async () => {
+    const api = openMemoryApi();
+    for (let i = 0; i < 30; i += 1) await api.agent("lease_acquire", { resource_id: `r${i}`, holder_id: "worker-1", ttl_seconds: 600 });
+    for (let i = 0; i < 4; i += 1) await api.agent("lease_release", { resource_id: `r${i}`, holder_id: "worker-1" });
+    const { leaseOccupancy, leaseOccupancyOf } = await api.get<Overview>(path);
+    expect(leaseOccupancy).toHaveLength(24);
+    expect(leaseOccupancyOf).toEqual({ resources: 30, heldNow: 26 });
   });
 
   test("draws nothing of the time before the oldest renewal that history still has", async () => {
@@ -115,7 +126,7 @@ describe("the overview", () => {
     const { stuck, counts } = await api.get<Overview>(path);
     expect(counts.waiting).toBe(1);
     expect(stuck).toEqual([
-      { kind: "run", id: "r", why: "import: worker-1 stopped after step 3, and nobody has taken over", sinceMs: startMs },
+      { kind: "run", id: "r", title: "import", why: "worker-1 stopped after step 3, and nobody has taken over", sinceMs: startMs },
       { kind: "lease", id: "awaited", why: "worker-4 waits for worker-2, who has held it for 1m 5s", sinceMs: startMs + 3_700_000 },
       { kind: "lease", id: "old", why: "held by worker-2 for 1h 2m", sinceMs: startMs },
     ]);

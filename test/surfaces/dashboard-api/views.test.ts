@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import type {
   ActivityPage,
   FoldersView,
@@ -17,6 +18,7 @@ import type {
   SearchView,
   ToolsView,
 } from "../../../src/surfaces/dashboard/api.ts";
+import { namespacesTold } from "../../../src/surfaces/dashboard/me-route.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import { engineNamed } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -119,7 +121,10 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
     const first = await api.get<LeasesView>(`${ns}/leases`, { limit: "1" });
     expect(first).toMatchObject({ more: true, leases: [{ resource: "deploy", holder: "worker-2", heldSinceMs: 1_800_000_105_000, waiting: 0 }] });
     const second = await api.get<LeasesView>(`${ns}/leases`, { cursor: first.next as string });
-    expect(second).toMatchObject({ more: false, leases: [{ resource: "workflow/links", holder: "worker-3", runId: "links", expiresAtMs: 1_800_000_165_000 }] });
+    expect(second).toMatchObject({
+      more: false,
+      leases: [{ resource: "workflow/links", holder: "worker-3", runId: "links", runName: "link check", expiresAtMs: 1_800_000_165_000 }],
+    });
   });
 
   test("the journal of all workspaces and of one, newest first, by page and by id", async () => {
@@ -210,6 +215,34 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
   });
 });
 
+describe("searching where there is much", () => {
+  test("shows the first ten of a kind and says that there are more, or how many it looked through", async () => {
+    const { get, agent, base } = openMemoryApi();
+    for (let i = 0; i < 11; i += 1) await agent("state_set", { key: `log/${i}`, value: i });
+    const search = (q: string) => get<SearchView>(`${ns}/search`, { q });
+    const found = await search("log/");
+    expect([found.hits.length, found.more, found.looked]).toEqual([10, ["key"], {}]);
+    await agent("state_delete", { key: "log/10" });
+    expect(await search("og/")).toMatchObject({ hits: { length: 10 }, more: [], looked: {} });
+    for (let from = 0; from < 2_100; from += 100) {
+      const writes = Array.from({ length: 100 }, (_, i) => ({ op: "put" as const, key: `state/bulk/${from + i}`, value: 1 }));
+      await base.store.commit({ writes, writer: "fleet" });
+    }
+    for (let i = 0; i < 201; i += 1) await agent("workflow_create", { name: `job ${i}` });
+    for (let i = 0; i < 301; i += 1) await agent("lease_acquire", { resource_id: `gpu/${i}`, holder_id: "worker-1", ttl_seconds: 600 });
+    expect(await search("zebra")).toEqual({ hits: [], more: [], looked: { key: 2_000, run: 200, lease: 300 } });
+    expect(await search("job")).toMatchObject({ more: ["run"], looked: { key: 2_000, lease: 300 } });
+  });
+
+  test("names the claim of a run by the run's name", async () => {
+    const { get, agent } = openMemoryApi();
+    await agent("workflow_create", { name: "nightly import", run_id: "wf-1" });
+    await agent("workflow_claim", { run_id: "wf-1", agent_id: "worker-7" });
+    const { hits } = await get<SearchView>(`${ns}/search`, { q: "worker-7" });
+    expect(hits.filter(({ kind }) => kind === "lease")).toMatchObject([{ id: "workflow/wf-1", title: "nightly import", excerpt: "held by worker-7" }]);
+  });
+});
+
 describe("the list of routes", () => {
   test("has every route that the contract names, and the contract names every one", () => {
     const source = readFileSync(new URL("../../../src/surfaces/dashboard/api.ts", import.meta.url), "utf8");
@@ -234,5 +267,16 @@ describe("the list of routes", () => {
     const { routes, get } = openMemoryApi({ readOnly: true });
     expect(routes.filter(({ method }) => method !== "GET").map(({ path }) => path)).toEqual(["/api/ns/:namespace/tools/:tool"]);
     expect(await get<Me>("/api/me")).toMatchObject({ readOnly: true });
+  });
+
+  test("names so many namespaces and says how many more there are, the caller's default one always among them", async () => {
+    const { get, engine, clock } = openMemoryApi();
+    for (let i = 0; i < namespacesTold + 4; i += 1)
+      await openNamespaceStore(engine, `n${i}`, clock).commit({ writes: [{ op: "put", key: "state/k", value: 1 }], writer: "tester" });
+    const { namespaces, namespacesOmitted } = await get<Me>("/api/me");
+    expect([namespaces.length, namespaces.includes("team"), namespacesOmitted]).toEqual([namespacesTold, true, 5]);
+    const few = await get<Me>("/api/me", {}, { name: "few", role: "read", namespaces: ["n2", "n1003", "team", "not yet"], kind: "token" });
+    expect(few).toMatchObject({ namespaces: ["n1003", "n2", "team"] });
+    expect(few).not.toHaveProperty("namespacesOmitted");
   });
 });

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { listTokens, revokeToken } from "../../../src/domain/identity/tokens.ts";
 import { HoldfastError } from "../../../src/kernel/errors.ts";
+import { isLoopbackAddress } from "../../../src/kernel/loopback-address.ts";
 import { hasUsableCredential, revokedWithinMs } from "../../../src/surfaces/http/authenticate.ts";
 import { GuessLimit, guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { KnownCredentials } from "../../../src/surfaces/http/known-credentials.ts";
-import { isLoopbackAddress } from "../../../src/surfaces/http/local-operator.ts";
 import { askRaw, head } from "../../support/raw-http.ts";
 import { openDoorkeeper } from "./doorkeeper.ts";
 
@@ -83,9 +83,9 @@ describe("a token in the Authorization header", () => {
 describe("a token's end", () => {
   test("by expiry is exact, although the token was looked up a moment before", async () => {
     const door = await openDoorkeeper();
-    const { secret } = await door.token({ ttlMs: 1_500 });
+    const { secret, token } = await door.token({ ttlMs: 1_500 });
     door.clock.advance(1_000);
-    expect(await door.bring(secret)).toMatchObject({ status: 200 });
+    expect(await door.bring(secret)).toMatchObject({ status: 200, body: { expiresAtMs: token.expiresAtMs } });
     door.clock.advance(499);
     expect(await door.bring(secret)).toMatchObject({ status: 200 });
     door.clock.advance(1);

@@ -31,8 +31,9 @@ describe("a JWT of the configured issuer", () => {
   test("is verified once while it is fresh, and refused from its expiry on", async () => {
     const issuer = await startIssuer();
     const door = await openFor(issuer);
-    const jwt = await issuer.sign({ exp: nowSeconds() + 60 });
-    expect(await door.bring(jwt)).toMatchObject({ status: 200 });
+    const exp = nowSeconds() + 60;
+    const jwt = await issuer.sign({ exp });
+    expect(await door.bring(jwt)).toMatchObject({ status: 200, body: { expiresAtMs: exp * 1_000 } });
     // Half a minute for clocks that differ.
     door.clock.advance(89_000);
     expect(await door.bring(jwt)).toMatchObject({ status: 200 });

@@ -47,7 +47,7 @@ async function openScene({ flags = {}, ...options }: HttpServerOptions = {}) {
       port: server.port,
       readOnly: false,
       tools: catalog,
-      apiRoutes: openApiRoutes({ log: silentLog, readOnly: false }),
+      apiRoutes: openApiRoutes({ log: silentLog, readOnly: false, operator: "operator" }),
       callers,
       marks: async () => ({ own: await markOf(namespaces.own), foreign: await markOf(namespaces.foreign) }),
       ...more,

@@ -54,11 +54,15 @@ describe("servers in processes of their own, on one store", () => {
     const revokedAtMs = performance.now();
     const lasted = await Promise.all(
       servers.map(async ({ status }) => {
-        while ((await status(secret)) === 200) await sleep(50);
-        return performance.now() - revokedAtMs;
+        // What counts is when a request was sent that was still let in, not when a busy machine brought its answer.
+        for (let lastMs = 0; ; ) {
+          const sentMs = performance.now() - revokedAtMs;
+          if ((await status(secret)) !== 200) return lastMs;
+          lastMs = sentMs;
+          await sleep(50);
+        }
       }),
     );
-    // Half a second for a busy machine.
     for (const ms of lasted) expect(ms).toBeLessThan(revokedWithinMs + 500);
     for (const { status } of servers) expect(await status(secret)).toBe(401);
     for (const { stop } of servers) {
@@ -81,11 +85,19 @@ describe("servers in processes of their own, on one store", () => {
     const { code } = await startExecutable(built.main, ["serve", "--host", "0.0.0.0", "--port", "0", "--store", store], { env: { ...process.env, HOLDFAST_JWT_ISSUER: "" } })
       .finished;
     expect(code).toBe(2);
-    const created = await run(["token", "create", "--name", "ci", "--role", "read", "--store", store]);
+    const created = await run(["token", "create", "--name", "ci", "--role", "read", "--store", store, "--expires", "90d"]);
+    // On a clock that goes on meanwhile.
+    expect(created.stderr).toContain(" (in 90d)");
     const server = await serve(store, ["--host", "0.0.0.0"]);
-    const port = new URL(server.url).port;
+    const { hostname, port } = new URL(server.url);
+    // An address to give to somebody, and not the one that stands for all.
+    expect([hostname, await server.status(created.stdout.trim())]).toEqual([expect.stringMatching(/^(?!0\.0\.0\.0$)[\d.]+$/), 200]);
     const status = async (headers: Record<string, string>): Promise<number> => (await fetch(`http://127.0.0.1:${port}/api/me`, { headers })).status;
     // Nobody is the operator there, wherever he sits.
     expect([await status({}), await status({ authorization: `Bearer ${created.stdout.trim()}` })]).toEqual([401, 200]);
+    const { child, saw, finished } = startExecutable(built.main, ["serve", "--host", "0.0.0.0", "--port", "0", "--store", store]);
+    expect(await saw(/\n/)).toMatch(/^Dashboard http:\/\/(?!0\.0)[\d.]+:(\d+)\/ {2}MCP .* {2}\(listening on every address, port \1; callers need a token/);
+    child.kill("SIGTERM");
+    expect((await finished).code).toBe(0);
   });
 });

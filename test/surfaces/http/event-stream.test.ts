@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openApiFixtures } from "../../support/api-fixtures.ts";
 import type { HttpServer } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { connectRaw, head } from "../../support/raw-http.ts";
+import { soon } from "../../support/soon.ts";
 
 let server: HttpServer;
 let fixtures: ReturnType<typeof openApiFixtures>;
@@ -50,14 +51,14 @@ test("a client that leaves ends the source, also one that waits", async () => {
   const connection = await listen("/api/fixture/quiet");
   await connection.saw(/event: tick/);
   connection[Symbol.dispose]();
-  await vi.waitFor(() => expect([fixtures.seen.endedStreams, server.serving.front.usage.streams]).toEqual([1, 0]));
+  await soon(() => expect([fixtures.seen.endedStreams, server.serving.front.usage.streams]).toEqual([1, 0]));
 });
 
 test("a source that ignores its end holds nothing up", async () => {
   const connection = await listen("/api/fixture/deaf");
   await connection.saw(/: keep-alive/);
   connection[Symbol.dispose]();
-  await vi.waitFor(() => expect(server.serving.front.usage).toMatchObject({ streams: 0, inFlight: 0 }));
+  await soon(() => expect(server.serving.front.usage).toMatchObject({ streams: 0, inFlight: 0 }));
 });
 
 test("nor does it when the server stops", async () => {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { silentLog } from "../../../src/kernel/log.ts";
 import type { ApiRoute } from "../../../src/surfaces/dashboard/api-route.ts";
 import type { Exchange } from "../../../src/surfaces/http/exchange.ts";
@@ -11,6 +11,7 @@ import type { Route, Routes } from "../../../src/surfaces/http/routes.ts";
 import { openMeter } from "../../../src/telemetry/open-meter.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { askRaw, connectRaw, head } from "../../support/raw-http.ts";
+import { soon } from "../../support/soon.ts";
 
 /** Waits that end when the test says so, as a store on another machine would make them. */
 function openWaits() {
@@ -46,13 +47,13 @@ test("a caller that leaves while its credential is looked up is not counted for 
   for (let left = 0; left < 3; left += 1) {
     using connection = await connectRaw(port);
     connection.write(head("GET", "/x", port));
-    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    await soon(() => expect(waiting).toHaveLength(1));
     connection.socket.destroy();
-    await vi.waitFor(() => expect(front.usage.sockets).toBe(0));
+    await soon(() => expect(front.usage.sockets).toBe(0));
     release();
   }
   const answered = askRaw(port, head("GET", "/x", port));
-  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  await soon(() => expect(waiting).toHaveLength(1));
   release();
   expect((await answered).status).toBe(200);
   expect([handled, front.usage.inFlight]).toEqual([1, 0]);
@@ -74,14 +75,14 @@ test("a caller that leaves before its stream has begun leaves no stream behind",
   for (let left = 0; left < 3; left += 1) {
     using connection = await connectRaw(server.port);
     connection.write(head("GET", "/api/fixture/slow-stream", server.port));
-    await vi.waitFor(() => expect(waiting).toHaveLength(1));
+    await soon(() => expect(waiting).toHaveLength(1));
     connection.socket.destroy();
-    await vi.waitFor(() => expect(front.usage.sockets).toBe(0));
+    await soon(() => expect(front.usage.sockets).toBe(0));
     release();
   }
-  await vi.waitFor(() => expect(front.usage).toMatchObject({ inFlight: 0, streams: 0 }));
+  await soon(() => expect(front.usage).toMatchObject({ inFlight: 0, streams: 0 }));
   const answered = askRaw(server.port, head("GET", "/api/fixture/slow-stream", server.port));
-  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  await soon(() => expect(waiting).toHaveLength(1));
   release();
   expect((await answered).status).toBe(200);
 });

@@ -1,8 +1,9 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { HttpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { openApiFixtures } from "../../support/api-fixtures.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { askRaw, connectRaw, head } from "../../support/raw-http.ts";
+import { soon } from "../../support/soon.ts";
 
 async function open(limits: Partial<HttpLimits>, flags: Record<string, string> = {}) {
   const fixtures = openApiFixtures();
@@ -46,17 +47,18 @@ describe("time", () => {
     const { port, usage } = await open({ headersMsMax: 300, requestMsMax: 10_000 });
     using connection = await connectRaw(port);
     expect(await connection.closed).toMatch(/^(HTTP\/1\.1 408 |$)/);
-    await vi.waitFor(() => expect(usage().sockets).toBe(0));
+    await soon(() => expect(usage().sockets).toBe(0));
   });
 
   test("a body that comes slowly is refused with 408 and its memory given back", async () => {
-    const { port, usage } = await open({ requestMsMax: 400, headersMsMax: 300 });
+    // Long enough that what has arrived is seen before it is refused, also on a busy machine.
+    const { port, usage } = await open({ requestMsMax: 1_500, headersMsMax: 1_000 });
     using connection = await connectRaw(port);
     connection.write(postHead(port, { "content-length": "1000000" }) + "x".repeat(10_000));
-    await vi.waitFor(() => expect(usage().bodyBytes).toBeGreaterThanOrEqual(10_000));
+    await soon(() => expect(usage().bodyBytes).toBeGreaterThanOrEqual(10_000));
     await trickle((byte) => connection.write(byte), connection.closed);
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 [\s\S]*did not arrive in time/);
-    await vi.waitFor(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
   });
 
   test("a connection that was answered and asks nothing more is closed", async () => {
@@ -67,33 +69,45 @@ describe("time", () => {
   });
 
   test("a caller that takes nothing of its answer is cut off, and what it used is free again", async () => {
-    const { ask, usage, get } = await open({ unreadMsMax: 300 });
+    const { ask, usage, get, seen } = await open({ unreadMsMax: 300 });
     const connection = await ask("/api/fixture/large");
-    await vi.waitFor(() => expect(usage().inFlight).toBe(1));
+    await soon(() => expect(seen.large).toBe(1));
     expect((await get("/livez")).status).toBe(200);
-    await vi.waitFor(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }), 3_000);
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
     connection.socket.resume();
     expect((await connection.closed).length).toBeLessThan(8_000_000);
   });
 
   test("a caller that reads slowly but steadily is not cut off", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 1_000 });
-    const { socket } = await ask("/api/fixture/flood");
-    await vi.waitFor(() => expect(usage().streams).toBe(1));
-    const fromMs = performance.now();
-    while (performance.now() - fromMs < 2_500) {
-      // Some megabytes at a time: the system's buffers pass nothing on before a good part of them is free.
-      for (let taken = 0; taken < 4_000_000 && !socket.destroyed; taken += (socket.read() as string | null)?.length ?? 0) await new Promise((resolve) => setTimeout(resolve, 1));
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    expect(usage().streams).toBe(1);
+    const { ask, usage, seen } = await open({ unreadMsMax: 1_000 });
+    const takeSteadily = async (): Promise<{ readonly isOpen: boolean; readonly pauseMsMax: number }> => {
+      const { socket } = await ask("/api/fixture/flood");
+      const begun = seen.streams;
+      await soon(() => expect(seen.streams).toBe(begun + 1));
+      const fromMs = performance.now();
+      let [tookMs, pauseMsMax] = [fromMs, 0];
+      while (performance.now() - fromMs < 2_500 && !socket.destroyed) {
+        // Some megabytes at a time: the system's buffers pass nothing on before a good part of them is free.
+        for (let taken = 0; taken < 4_000_000 && !socket.destroyed; taken += (socket.read() as string | null)?.length ?? 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        pauseMsMax = Math.max(pauseMsMax, performance.now() - tookMs);
+        tookMs = performance.now();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      const isOpen = usage().streams === 1;
+      socket.destroy();
+      await soon(() => expect(usage().streams).toBe(0));
+      return { isOpen, pauseMsMax };
+    };
+    let seenSteady = await takeSteadily();
+    // A machine that keeps the reader from reading makes it no steady reader: again, until it was one.
+    for (let tries = 1; tries < 5 && !seenSteady.isOpen && seenSteady.pauseMsMax > 400; tries += 1) seenSteady = await takeSteadily();
+    expect(seenSteady).toMatchObject({ isOpen: true });
   });
 
   test("a stream that is not read is cut off, and until then its source is asked for little", async () => {
     const { ask, usage, seen } = await open({ unreadMsMax: 300 });
     await ask("/api/fixture/flood");
-    await vi.waitFor(() => expect(usage().streams).toBe(1));
-    await vi.waitFor(() => expect([usage().streams, seen.endedStreams]).toEqual([0, 1]), 3_000);
+    await soon(() => expect([seen.streams, usage().streams, seen.endedStreams]).toEqual([1, 0, 1]));
     // 100 KB each: what the system's buffers take, and one more.
     expect(seen.asked).toBeLessThan(200);
   });
@@ -122,45 +136,51 @@ describe("size", () => {
 
   test("a client that reads only after it has sent is told too, if it does not send for ever", async () => {
     const { port } = await open({ bodyBytesMax: 1_000 });
-    using connection = await connectRaw(port);
-    connection.socket.pause();
-    connection.write(postHead(port, { "content-length": "300000" }));
-    for (let i = 0; i < 3; i += 1) {
-      connection.write("x".repeat(100_000));
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    connection.socket.resume();
-    expect(await connection.closed).toMatch(/^HTTP\/1\.1 413 /);
+    const sendAll = async (): Promise<{ readonly text: string; readonly sentMs: number }> => {
+      using connection = await connectRaw(port);
+      connection.socket.pause();
+      const fromMs = performance.now();
+      connection.write(postHead(port, { "content-length": "300000" }));
+      for (let i = 0; i < 3; i += 1) {
+        connection.write("x".repeat(100_000));
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      const sentMs = performance.now() - fromMs;
+      connection.socket.resume();
+      return { text: await connection.closed, sentMs };
+    };
+    let told = await sendAll();
+    // The server goes on taking for a second: a machine that makes the client slower than that is asked again.
+    for (let tries = 1; tries < 5 && told.text === "" && told.sentMs > 800; tries += 1) told = await sendAll();
+    expect(told.text).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test("bodies that are together too much are refused with 503, and taken again when there is room", async () => {
     const { port, usage } = await open({ bodiesBytesMax: 100_000 });
     using slow = await connectRaw(port);
     slow.write(`${postHead(port, { "content-length": "90002" })}"${"x".repeat(80_000)}`);
-    await vi.waitFor(() => expect(usage().bodyBytes).toBeGreaterThan(80_000));
+    await soon(() => expect(usage().bodyBytes).toBeGreaterThan(80_000));
     const other = `${postHead(port, { "content-length": "50002" })}"${"y".repeat(50_000)}"`;
     const refused = await askRaw(port, other);
     expect([refused.status, refused.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
     slow.write(`${"x".repeat(10_000)}"`);
     expect(await slow.closed).toMatch(/^HTTP\/1\.1 200 /);
     expect((await askRaw(port, other)).status).toBe(200);
-    await vi.waitFor(() => expect(usage().bodyBytes).toBe(0));
+    await soon(() => expect(usage().bodyBytes).toBe(0));
   });
 
   test("an answer that is too much to hold for one caller cuts that caller off, long before it would be for not reading", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 60_000, unsentBytesMax: 1_000_000 });
+    const { ask, usage, seen } = await open({ unreadMsMax: 60_000, unsentBytesMax: 1_000_000 });
     const connection = await ask("/api/fixture/large");
-    await vi.waitFor(() => expect(usage().inFlight).toBe(1));
-    await vi.waitFor(() => expect(usage().inFlight).toBe(0), 10_000);
+    await soon(() => expect([seen.large, usage().inFlight]).toEqual([1, 0]));
     connection.socket.resume();
     expect((await connection.closed).length).toBeLessThan(8_000_000);
   });
 
   test("answers that are together too much to hold cut off the fullest", async () => {
-    const { ask, usage } = await open({ unreadMsMax: 60_000, unsentTotalBytesMax: 17_000_000 });
+    const { ask, usage, seen } = await open({ unreadMsMax: 60_000, unsentTotalBytesMax: 17_000_000 });
     for (let i = 0; i < 4; i += 1) await ask("/api/fixture/large");
-    await vi.waitFor(() => expect(usage().inFlight).toBe(4));
-    await vi.waitFor(() => expect(usage().inFlight).toBe(2), 10_000);
+    await soon(() => expect([seen.large, usage().inFlight]).toEqual([4, 2]));
   });
 });
 
@@ -169,7 +189,7 @@ describe("number", () => {
     const { server, ask, get, usage, release, seen } = await open({ inFlightPerPrincipalMax: 3 });
     const token = await server.token();
     for (let i = 0; i < 3; i += 1) await ask("/api/fixture/hang");
-    await vi.waitFor(() => expect(seen.hanging).toBe(3));
+    await soon(() => expect(seen.hanging).toBe(3));
     const refused = await get("/api/me");
     expect([refused.status, refused.head, JSON.parse(refused.body)]).toEqual([
       429,
@@ -178,19 +198,19 @@ describe("number", () => {
     ]);
     expect((await get("/api/me", { authorization: `Bearer ${token}` })).status).toBe(200);
     release();
-    await vi.waitFor(() => expect(usage().inFlight).toBe(0));
+    await soon(() => expect(usage().inFlight).toBe(0));
     expect((await get("/api/me")).status).toBe(200);
   });
 
   test("of all requests in flight: over it 503, before any credential is looked at; liveness is still answered", async () => {
     const { ask, get, seen, release } = await open({ inFlightMax: 3 });
     for (let i = 0; i < 3; i += 1) await ask("/api/fixture/hang");
-    await vi.waitFor(() => expect(seen.hanging).toBe(3));
+    await soon(() => expect(seen.hanging).toBe(3));
     const refused = await get("/api/me", { authorization: "Bearer wrong" });
     expect([refused.status, refused.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
     expect((await get("/livez")).status).toBe(200);
     release();
-    await vi.waitFor(async () => expect((await get("/api/me")).status).toBe(200));
+    await soon(async () => expect((await get("/api/me")).status).toBe(200));
   });
 
   test("of requests a second: over it 429 with when to come again, each principal for itself", async () => {
@@ -198,21 +218,22 @@ describe("number", () => {
     const token = await server.token();
     const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await get("/api/me")).status));
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(5);
-    const refused = await get("/mcp");
-    expect([refused.status, refused.head, JSON.parse(refused.body)]).toEqual([
-      429,
+    // So many at once that some are over it, however long the machine takes for them.
+    const asked = await Promise.all(Array.from({ length: 60 }, () => get("/mcp")));
+    const refused = asked.find(({ status }) => status === 429) as (typeof asked)[number];
+    expect([refused.head, JSON.parse(refused.body)]).toEqual([
       expect.stringContaining("retry-after: 1"),
       { jsonrpc: "2.0", id: null, error: { code: -32_000, message: expect.stringContaining("5 requests a second"), data: { code: "rate_limited", hint: expect.any(String) } } },
     ]);
     expect((await get("/api/me", { authorization: `Bearer ${token}` })).status).toBe(200);
-    await vi.waitFor(async () => expect((await get("/api/me")).status).toBe(200), 2_000);
+    await soon(async () => expect((await get("/api/me")).status).toBe(200));
   });
 
   test("of one principal's open streams: over it 429; they take no room from calls", async () => {
     const { server, ask, get, usage } = await open({ streamsPerPrincipalMax: 2, inFlightPerPrincipalMax: 2 });
     const token = await server.token();
     const [first] = [await ask("/api/fixture/quiet"), await ask("/api/fixture/quiet")];
-    await vi.waitFor(() => expect(usage()).toMatchObject({ streams: 2, inFlight: 0 }));
+    await soon(() => expect(usage()).toMatchObject({ streams: 2, inFlight: 0 }));
     const refused = await get("/api/fixture/quiet");
     expect([refused.status, refused.head]).toEqual([429, expect.stringContaining("retry-after: 5")]);
     expect((await get("/api/me")).status).toBe(200);
@@ -221,14 +242,14 @@ describe("number", () => {
     await other.saw(/event: tick/);
     other[Symbol.dispose]();
     first?.[Symbol.dispose]();
-    await vi.waitFor(() => expect(usage().streams).toBe(1));
+    await soon(() => expect(usage().streams).toBe(1));
   });
 
   test("of all open streams: over it 503", async () => {
     const { ask, get, usage } = await open({ streamsMax: 2 });
     await ask("/api/fixture/quiet");
     await ask("/api/fixture/quiet");
-    await vi.waitFor(() => expect(usage().streams).toBe(2));
+    await soon(() => expect(usage().streams).toBe(2));
     expect((await get("/api/fixture/quiet")).status).toBe(503);
   });
 
@@ -236,7 +257,7 @@ describe("number", () => {
     const { port, usage } = await open({ socketsMax: 3 });
     const idle = [await connectRaw(port), await connectRaw(port), await connectRaw(port)];
     for (const connection of idle) onTestFinished(() => connection[Symbol.dispose]());
-    await vi.waitFor(() => expect(usage().sockets).toBe(3));
+    await soon(() => expect(usage().sockets).toBe(3));
     expect((await askRaw(port, head("GET", "/livez", port))).status).toBe(200);
     await idle[0]?.closed;
     expect(idle.map(({ socket }) => socket.destroyed)).toEqual([true, false, false]);
@@ -246,7 +267,7 @@ describe("number", () => {
     const { port, ask, seen } = await open({ socketsMax: 2 });
     await ask("/api/fixture/hang");
     await ask("/api/fixture/hang");
-    await vi.waitFor(() => expect(seen.hanging).toBe(2));
+    await soon(() => expect(seen.hanging).toBe(2));
     const answer = await askRaw(port, head("GET", "/livez", port));
     expect([answer.status, answer.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
   });
@@ -256,26 +277,26 @@ describe("a caller that goes away", () => {
   test("ends what it asked for", async () => {
     const { ask, seen, usage } = await open({});
     const connection = await ask("/api/fixture/hang");
-    await vi.waitFor(() => expect(seen.hanging).toBe(1));
+    await soon(() => expect(seen.hanging).toBe(1));
     connection[Symbol.dispose]();
-    await vi.waitFor(() => expect([seen.aborted, usage().inFlight]).toEqual([1, 0]));
+    await soon(() => expect([seen.aborted, usage().inFlight]).toEqual([1, 0]));
   });
 
   test("in the middle of its body leaves nothing behind", async () => {
     const { port, usage } = await open({});
     using connection = await connectRaw(port);
     connection.write(postHead(port, { "content-length": "100000" }) + "x".repeat(50_000));
-    await vi.waitFor(() => expect(usage().bodyBytes).toBeGreaterThan(0));
+    await soon(() => expect(usage().bodyBytes).toBeGreaterThan(0));
     connection[Symbol.dispose]();
-    await vi.waitFor(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
   });
 
   test("also ends what it had sent ahead, which waits behind another answer", async () => {
     const { port, seen, usage } = await open({});
     using connection = await connectRaw(port);
     connection.write(head("GET", "/api/fixture/hang", port, { connection: "keep-alive" }).repeat(5));
-    await vi.waitFor(() => expect([seen.hanging, usage().inFlight]).toEqual([5, 5]));
+    await soon(() => expect([seen.hanging, usage().inFlight]).toEqual([5, 5]));
     connection[Symbol.dispose]();
-    await vi.waitFor(() => expect([seen.aborted, usage().inFlight]).toEqual([5, 0]));
+    await soon(() => expect([seen.aborted, usage().inFlight]).toEqual([5, 0]));
   });
 });

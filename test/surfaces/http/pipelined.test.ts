@@ -1,8 +1,9 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { HttpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { openApiFixtures } from "../../support/api-fixtures.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { connectRaw, head } from "../../support/raw-http.ts";
+import { soon } from "../../support/soon.ts";
 
 /** A connection on which the first request is not answered, and others are sent behind it. */
 async function openLine(limits: Partial<HttpLimits>) {
@@ -13,7 +14,7 @@ async function openLine(limits: Partial<HttpLimits>) {
   onTestFinished(() => connection[Symbol.dispose]());
   const ask = (path: string, count = 1): void => connection.write(head("GET", `/api/fixture/${path}`, server.port, { connection: "keep-alive" }).repeat(count));
   ask("hang");
-  await vi.waitFor(() => expect(fixtures.seen.hanging).toBe(1));
+  await soon(() => expect(fixtures.seen.hanging).toBe(1));
   return { connection, ask, usage: () => server.serving.front.usage, ...fixtures };
 }
 
@@ -29,7 +30,7 @@ test("a connection that sends more of them than it may is closed, and nothing of
   const { connection, ask, usage, seen } = await openLine({ pipelinedMax: 4 });
   ask("hang", 500);
   await connection.closed;
-  await vi.waitFor(() => expect(usage()).toMatchObject({ inFlight: 0, sockets: 0 }));
+  await soon(() => expect(usage()).toMatchObject({ inFlight: 0, sockets: 0 }));
   expect(seen.hanging).toBeLessThanOrEqual(4);
 });
 
@@ -37,7 +38,7 @@ test("answers that wait behind another count as unsent", async () => {
   const { connection, ask, usage } = await openLine({ unreadMsMax: 400, unsentBytesMax: 10_000_000 });
   ask("large", 2);
   await connection.closed;
-  await vi.waitFor(() => expect(usage()).toMatchObject({ inFlight: 0, sockets: 0 }));
+  await soon(() => expect(usage()).toMatchObject({ inFlight: 0, sockets: 0 }));
 });
 
 test("one small answer that waits behind another is nobody's fault: the connection stays", async () => {

@@ -5,7 +5,8 @@ import { openCommandLine } from "../../support/cli-host.ts";
 import { buildExecutable, startExecutable } from "../../support/cli-process.ts";
 import { startHttpProcess } from "../../support/http-process.ts";
 import { startHttpServer } from "../../support/http-server.ts";
-import { connectRaw, head } from "../../support/raw-http.ts";
+import { askRaw, connectRaw, head } from "../../support/raw-http.ts";
+import { soon } from "../../support/soon.ts";
 
 const start = (flags: Record<string, string>) => startHttpServer({ flags: { store: "memory:", ...flags } });
 
@@ -152,10 +153,13 @@ describe("holdfast serve", () => {
     const server = await startHttpProcess(built.main, ["--store", "memory:"]);
     using waiting = await connectRaw(server.port);
     // In the middle of its body: the grace period would be given to it.
-    waiting.write(`${head("POST", "/mcp", server.port, { "content-type": "application/json", accept: "application/json, text/event-stream", "content-length": "1000" })}{`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", "content-length": "1000", expect: "100-continue" };
+    waiting.write(head("POST", "/mcp", server.port, headers));
+    await waiting.saw(/100 Continue/);
+    waiting.write("{");
     server.child.kill("SIGTERM");
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    // It has heard the first signal when it takes no more connections; two that wait to be heard would be one.
+    await soon(() => expect(askRaw(server.port, head("GET", "/livez", server.port))).rejects.toThrow(/ECONNREFUSED/));
     expect(server.child.exitCode).toBeNull();
     const fromMs = performance.now();
     expect(await server.stop("SIGTERM")).toEqual(ended(130));

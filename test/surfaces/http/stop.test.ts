@@ -1,7 +1,8 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openApiFixtures } from "../../support/api-fixtures.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { askRaw, connectRaw, head } from "../../support/raw-http.ts";
+import { soon } from "../../support/soon.ts";
 
 async function open(stopGraceMs: number) {
   const fixtures = openApiFixtures();
@@ -10,7 +11,7 @@ async function open(stopGraceMs: number) {
   const hang = await connectRaw(server.port);
   onTestFinished(() => hang[Symbol.dispose]());
   hang.write(head("GET", "/api/fixture/hang", server.port, { connection: "keep-alive" }));
-  await vi.waitFor(() => expect(fixtures.seen.hanging).toBe(1));
+  await soon(() => expect(fixtures.seen.hanging).toBe(1));
   return { server, hang, ...fixtures };
 }
 
@@ -28,7 +29,7 @@ test("on a connection that is already there, nothing new is begun; readiness say
   using connection = await connectRaw(server.port);
   // In the middle of a request: an idle connection would be closed at once.
   connection.write(`${head("POST", "/api/fixture/echo", server.port, { connection: "keep-alive", "content-type": "application/json", "content-length": "2" })}{`);
-  await vi.waitFor(() => expect(server.serving.front.usage.inFlight).toBe(2));
+  await soon(() => expect(server.serving.front.usage.inFlight).toBe(2));
   const stopped = server.stop();
   connection.write("}");
   await connection.saw(/200 OK[\s\S]*\{\}$/);

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/domain/identity/principal.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
+import { silentLog } from "../../../src/kernel/log.ts";
 import { Tenants } from "../../../src/surfaces/http/tenants.ts";
+import { Tenants as McpTenants } from "../../../src/surfaces/mcp/http/tenant.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import type { HttpServer } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";
@@ -65,6 +67,14 @@ describe("a principal", () => {
   });
 });
 
+test("a caller who comes again with another reach is not served with what was kept for the first", () => {
+  const kept = new McpTenants(silentLog, undefined);
+  const accessOf = (namespaces: Principal["namespaces"]) => ({ base: tenants.baseFor(principal({ namespaces }), "docs"), tools: catalog, key: "the same" });
+  const [wide, narrow] = [kept.of(accessOf("*")), kept.of(accessOf(["docs"]))];
+  expect([wide.access.base.server.tellsOf, narrow.access.base.server.tellsOf]).toEqual(["store", "namespace"]);
+  expect(kept.of(accessOf(["docs"]))).toBe(narrow);
+});
+
 test("one store serves everybody of a namespace, and no more are kept ready than the limit says", () => {
   const everybody = principal({ namespaces: "*" });
   const first = tenants.baseFor(everybody, "n1").store;
@@ -103,5 +113,35 @@ describe("over HTTP", () => {
     expect((await server.fetch("/health")).status).toBe(401);
     expect((await server.fetch("/health", { token: await server.token({ role: "read" }) })).status).toBe(200);
     expect((await server.fetch("/livez")).status).toBe(200);
+  });
+
+  test("figures of the whole store, its file and its settings are for who may use every namespace; others are told of their own", async () => {
+    await using files = await startHttpServer({ flags: { namespace: "main" } });
+    const [wide, narrow] = [await files.token({ role: "read", namespaces: "*" }), await files.token({ role: "read", namespaces: ["main"] })];
+    const told = async (token?: string): Promise<Record<string, unknown>[]> => {
+      const { result } = (await files.callTool("sidecar_health", {}, { token, path: "/ns/main/mcp" })) as { result: { structuredContent: { engine: Record<string, unknown> } } };
+      const json = async (path: string) => (await (await files.fetch(path, { token })).json()) as { facts: Record<string, unknown>; health: { facts: Record<string, unknown> } };
+      return [result.structuredContent.engine, (await json("/api/ns/main/health")).facts, (await json("/api/ns/main/overview")).health.facts];
+    };
+    const ofStore = ["driver", "sqlite_version", "journal_mode", "file", "file_bytes", "wal_bytes", "free_bytes_inside"];
+    for (const token of [narrow, wide, undefined, narrow])
+      for (const facts of await told(token)) {
+        expect(facts).toMatchObject({ revision: 0, compacted_revision: 0 });
+        expect(ofStore.filter((name) => name in facts)).toEqual(token === narrow ? [] : ofStore);
+      }
+  });
+
+  test("a store makes no more namespaces than it may have, for nobody; those that are there go on", async () => {
+    await using small = await startHttpServer({ flags: { store: "memory:", namespace: "main", "namespaces-max": "2" } });
+    const token = await small.token({ namespaces: "*" });
+    const set = async (namespace: string) => {
+      const { result } = (await small.callTool("state_set", { key: "k", value: 1 }, { token, path: `/ns/${namespace}/mcp` })) as { result: { structuredContent: object } };
+      return result.structuredContent;
+    };
+    for (const namespace of ["one", "two", "one"]) expect(await set(namespace)).toMatchObject({ ok: true });
+    expect(await set("three")).toMatchObject({ error: { code: "limit_exceeded", details: { field: "namespace", max: 2 } } });
+    expect(await small.callTool("state_get", { key: "k" }, { token, path: "/ns/three/mcp" })).toMatchObject({ result: { structuredContent: { found: false } } });
+    const { namespaces } = (await (await small.fetch("/api/me", { token })).json()) as { namespaces: string[] };
+    expect(namespaces).toEqual(["main", "one", "two"]);
   });
 });

@@ -71,6 +71,11 @@ describe("methods of HTTP", () => {
     expect(answer.headers.allow).toBe("POST");
   });
 
+  test("somebody who opens the address in a browser reads what it is for", async () => {
+    const answer = await endpoint.send({ method: "GET", headers: { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" } });
+    expect(answer).toMatchObject({ status: 405, message: { error: { message: "MCP is spoken here by POST; the dashboard is at /." } } });
+  });
+
   test("an unknown revision is refused on all of them", async () => {
     const headers = { ...plain, ...(await openSession(endpoint)), "mcp-protocol-version": "1999-01-01" };
     expect((await endpoint.send({ headers, body: ping })).status).toBe(400);
@@ -141,6 +146,44 @@ test("a completion of megabytes has no candidates, and is no defect", async () =
   const params = { ref: { type: "ref/resource", uri: "holdfast://state/{key}" }, argument: { name: "key", value: "x".repeat(1_000_000) } };
   const { message } = await endpoint.send({ headers: plain, body: JSON.stringify(requestOf("handshake", 1, "completion/complete", params)) });
   expect(message.result).toEqual({ completion: { values: [], hasMore: false } });
+});
+
+describe.each([true, false])("a wrong request is refused shortly, as the caller's fault, with the direct road %s", (directRoad) => {
+  const wrong = Object.fromEntries(Array.from({ length: 4_900 }, (_, i) => [`k${i}`, 0]));
+  const long = "x".repeat(1_000_000);
+  const completion = { ref: { type: "ref/prompt", name: "resume" }, argument: { name: "query", value: "" } };
+  test.each<[string, string, Record<string, unknown>, RegExp]>([
+    ["a URI of a megabyte", "resources/read", { uri: `x://${long}` }, /^uri: may have 4096 characters$/],
+    ["a URI of ours of a megabyte", "resources/read", { uri: `holdfast://state/${long}` }, /^uri: may have 4096 characters$/],
+    ["a subscription to one", "resources/subscribe", { uri: `holdfast://state/${long}` }, /^uri: may have 4096 characters$/],
+    ["a URI that is none", "resources/read", { uri: 5 }, /^params\.uri: /],
+    ["thousands of arguments that are no texts", "prompts/get", { name: "resume", arguments: wrong }, /^params\.arguments\.k0: .+\n[\s\S]*and 4895 problems more$/],
+    ["an argument with a name of a megabyte", "prompts/get", { name: "resume", arguments: { [long]: "" } }, /^x{64}…: unknown argument/],
+    ["thousands of wrong values beside a completion", "completion/complete", { ...completion, context: { arguments: wrong } }, /^params\.context\.arguments\.k0: /],
+  ])("%s", async (_, method, params, says) => {
+    await using own = await openEndpoint({ directRoad });
+    for (const era of eras) {
+      // What this era does not have, or its headers cannot carry.
+      if (era === "stateless" && (method === "resources/subscribe" || JSON.stringify(params.uri ?? "").length > 10_000)) continue;
+      const { message, text } = await own.post(era, requestOf(era, 1, method, params), { headers: era === "handshake" ? await openSession(own) : {} });
+      expect([era, message.error.code, message.error.message]).toEqual([era, -32602, expect.stringMatching(says)]);
+      expect(text.length).toBeLessThan(1_500);
+    }
+  });
+
+  test("a handshake with thousands of wrong capabilities", async () => {
+    await using own = await openEndpoint({ directRoad });
+    const { params } = handshake();
+    const { message, text } = await own.post("handshake", { ...handshake(), params: { ...params, capabilities: { experimental: wrong } } });
+    expect([message.error.code, text.length < 1_500]).toEqual([-32602, true]);
+  });
+});
+
+test("the longest name that something may have can still be read by its URI", async () => {
+  const key = "ü".repeat(256);
+  await endpoint.post("handshake", requestOf("handshake", 1, "tools/call", { name: "state_set", arguments: { key, value: "found" } }));
+  const { message } = await endpoint.post("handshake", requestOf("handshake", 2, "resources/read", { uri: `holdfast://state/${encodeURIComponent(key)}` }));
+  expect(message.result.contents[0].text).toContain("found");
 });
 
 test("a batch of the most messages makes Node warn of nothing", async () => {

@@ -220,8 +220,9 @@ const callName = ({ id }: Session, requestId: RequestId): string => `${id} ${JSO
 /** Somebody else's, one that has ended and one that never was answer alike. */
 const refuseSession = ({ response }: Posted, id: RequestId | null): void => sendFailure(response, 404, -32_001, "Session not found", id);
 
-/** Outside a session there is nothing to be heard and nothing to end. */
-export const refuseMethod = ({ response }: Pick<Posted, "response">): void => sendFailure(response, 405, httpFailure, "Method not allowed.", null, { allow: "POST" });
+/** Outside a session there is nothing to be heard and nothing to end. Whoever opens the address in a browser reads this. */
+export const refuseMethod = ({ response }: Pick<Posted, "response">): void =>
+  sendFailure(response, 405, httpFailure, "MCP is spoken here by POST; the dashboard is at /.", null, { allow: "POST" });
 
 const noSession = (): HoldfastError => new HoldfastError("invalid_input", "Subscriptions need the session that the handshake gave: send its id as Mcp-Session-Id.");
 

@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../../kernel/errors.ts";
 import type { Log } from "../../../kernel/log.ts";
 import type { Revision, Store } from "../../../store/store.ts";
 import type { ToolBase } from "../../../tools/run-tool.ts";
@@ -5,9 +6,13 @@ import { Subscriptions } from "../subscriptions.ts";
 
 /** Of all streams of one namespace in this process. */
 const urisMax = 262_144;
+/** Of those of one caller: some of them together leave room for the others. */
+export const urisPerCallerMax = 32_768;
 
 /** Told of every change of what it subscribed to. */
 export interface UpdateListener {
+  /** Whose it is: all that a caller listens to in one namespace is counted together. */
+  readonly caller: string;
   told(uri: string, revision: Revision): void;
 }
 
@@ -17,6 +22,7 @@ type Base = Pick<ToolBase, "store" | "clock">;
 export class ResourceHubs {
   readonly #log: Log;
   readonly #hubs = new Map<Store, Subscriptions>();
+  readonly #byCaller = new Map<string, Set<UpdateListener>>();
 
   constructor(log: Log) {
     this.#log = log;
@@ -26,20 +32,28 @@ export class ResourceHubs {
   async add({ store, clock }: Base, listener: UpdateListener, uris: readonly string[]): Promise<Revision> {
     const hub = this.#hubs.get(store) ?? this.#open({ store, clock });
     try {
+      const mine = this.#byCaller.get(listener.caller) ?? new Set();
+      const taken = [...mine].reduce((sum, each) => sum + hub.countOf(each), 0);
+      if (taken + uris.length > urisPerCallerMax)
+        throw new HoldfastError("limit_exceeded", `All your streams in a namespace may listen to ${urisPerCallerMax} resources together.`, {
+          hint: "Close streams that are not needed.",
+        });
+      this.#byCaller.set(listener.caller, mine.add(listener));
       return await hub.add(listener, uris);
     } finally {
-      this.#forgetIdle(store);
+      this.#forgetIdle(store, listener);
     }
   }
 
   remove({ store }: Base, listener: UpdateListener, uris?: readonly string[]): void {
     this.#hubs.get(store)?.remove(listener, uris);
-    this.#forgetIdle(store);
+    this.#forgetIdle(store, listener);
   }
 
   close(): void {
     for (const hub of this.#hubs.values()) hub.close();
     this.#hubs.clear();
+    this.#byCaller.clear();
   }
 
   #open(base: Base): Subscriptions {
@@ -55,7 +69,12 @@ export class ResourceHubs {
     return hub;
   }
 
-  #forgetIdle(store: Store): void {
-    if (this.#hubs.get(store)?.isIdle) this.#hubs.delete(store);
+  #forgetIdle(store: Store, listener: UpdateListener): void {
+    const hub = this.#hubs.get(store);
+    if (hub?.isIdle) this.#hubs.delete(store);
+    if (hub !== undefined && hub.countOf(listener) > 0) return;
+    const mine = this.#byCaller.get(listener.caller);
+    mine?.delete(listener);
+    if (mine?.size === 0) this.#byCaller.delete(listener.caller);
   }
 }

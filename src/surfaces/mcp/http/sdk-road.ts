@@ -93,7 +93,7 @@ export class SdkRoad {
     const due = new DueUpdates(response, (updates) => {
       for (const [uri] of updates) listener?.({ kind: "resource_updated", uri });
     });
-    const subscriber = { told: (uri: string, revision: Revision) => due.add(uri, revision) };
+    const subscriber = { caller: access.key, told: (uri: string, revision: Revision) => due.add(uri, revision) };
     const bus: EventBus = {
       publish: () => {},
       subscribe: (each) => {

@@ -73,6 +73,10 @@ export class SessionStream implements SessionFollower, UpdateListener {
     if (!response.destroyed && !response.writableEnded) response.end();
   }
 
+  get caller(): string {
+    return this.#options.tenant.access.key;
+  }
+
   told(uri: string, revision: Revision): void {
     this.#due.add(uri, revision);
   }

@@ -39,7 +39,7 @@ export class Tenants {
 
   of(access: McpAccess): Tenant {
     const known = this.#tenants.get(access.key);
-    if (known !== undefined && known.access.base.store === access.base.store && known.access.tools === access.tools) return known;
+    if (known !== undefined && isAsBefore(known.access, access)) return known;
     this.#retire(known);
     if (this.#tenants.size >= tenantsMax) this.#retire(this.#tenants.values().next().value);
     const tenant = this.#make(access);
@@ -83,3 +83,7 @@ export class Tenants {
     return greeting;
   }
 }
+
+/** The same caller may come with more or less allowed than before. */
+const isAsBefore = (before: Tenant["access"], { base, tools }: McpAccess): boolean =>
+  before.base.store === base.store && before.base.server === base.server && before.tools === tools;
