@@ -37,7 +37,7 @@ const folder = await mkdtemp(join(tmpdir(), "holdfast-demo-"));
 let server;
 try {
   const path = join(folder, "demo.db");
-  if (past > 0) await (await loadPast()).livePast({ path, namespace, minutes: past, seed });
+  if (past > 0) await livePast(path);
   server = await startServer(path);
   const tokens = await makeTokens(server.url);
   // The first line says where; whoever starts this from a script reads it.
@@ -52,6 +52,19 @@ try {
 } finally {
   if (server !== undefined) await server.stop();
   await rm(folder, { recursive: true, force: true });
+}
+
+/** Says on standard error how far it is, in place on a terminal: standard output begins with the page's address. */
+async function livePast(path) {
+  const { isTTY } = process.stderr;
+  const told = `Agents live through the last ${past} minutes first, which takes up to a minute`;
+  process.stderr.write(isTTY ? told : `${told}.\n`);
+  const onProgress = (share) => isTTY && process.stderr.write(`\r${told}: ${Math.floor(share * 100)} %`);
+  try {
+    await (await loadPast()).livePast({ path, namespace, minutes: past, seed, onProgress });
+  } finally {
+    if (isTTY) process.stderr.write("\n");
+  }
 }
 
 /** The past is lived through by the product's own code, which is TypeScript: bundled beside the installed packages, where its native driver is found. */

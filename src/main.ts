@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
-import { HoldfastError, isHoldfastError } from "./kernel/errors.ts";
+import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
 import { hasPassword, shownUrl } from "./kernel/store-url.ts";
@@ -75,8 +75,8 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   const url = requireTarget(address);
   const credential = new Credential(config);
   onSignal(() => void process.stdin.destroy());
-  await bridge({ url, credential, log, clock: systemClock, stdin: process.stdin, stdout: process.stdout });
-  return 0;
+  const wasAnswered = await bridge({ url, credential, log, clock: systemClock, stdin: process.stdin, stdout: process.stdout });
+  return wasAnswered ? 0 : errorCodes.unavailable.exit;
 }
 
 /** The page's files lie beside the executable. */
@@ -190,10 +190,12 @@ async function planClientChange(flags: Readonly<Record<string, FlagValue>>, requ
   toolsOf(config);
   if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "holds a password");
   if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may hold a key");
-  const serverArgs = settingArguments(flags, config);
+  // It is for the bridge, which the installer starts where it is given.
+  const { "token-file": tokenFile, ...serverFlags } = flags;
+  const serverArgs = settingArguments(serverFlags, config);
   const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
-  const plan = await planChange({ ...request, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
+  const plan = await planChange({ ...request, tokenFile: tokenFile === undefined ? undefined : config.tokenFile, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
   return { ...plan, colourAllowed: config.colourAllowed };
 }
 

@@ -12,11 +12,14 @@ export async function livePast({
   namespace,
   minutes,
   seed,
+  onProgress,
 }: {
   readonly path: string;
   readonly namespace: string;
   readonly minutes: number;
   readonly seed: number;
+  /** How much of it is over, from 0 to 1. */
+  readonly onProgress: (share: number) => void;
 }): Promise<number> {
   const untilMs = Date.now();
   const clock = manualClock(untilMs - minutes * 60_000);
@@ -47,6 +50,7 @@ export async function livePast({
     while (clock.nowMs() < untilMs && failure === undefined) {
       await clock.advanceBy(10_000);
       await engine.sweep(namespace, 100);
+      onProgress(1 - Math.max(0, untilMs - clock.nowMs()) / (minutes * 60_000));
     }
     if (failure !== undefined) throw failure;
     return calls;

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { instructions, skillFile, skills } from "./agent-texts.ts";
-import type { Edit } from "./edit.ts";
+import type { Edit, Offered } from "./edit.ts";
 import { claudeHooks, noClaudeHooks } from "./edit-hooks.ts";
 import { jsonEntry } from "./edit-json.ts";
 import { markedBlock, ownFile, withOwnership } from "./edit-text.ts";
+import type { TomlEntry } from "./edit-toml.ts";
 import { tomlTable } from "./edit-toml.ts";
 import { yamlEntry } from "./edit-yaml.ts";
 import type { Places, Scope } from "./places.ts";
@@ -13,17 +14,32 @@ import type { Launch } from "./server-launch.ts";
 export const serverName = "holdfast";
 
 /** How the client reaches the server. */
-export type Reach = { readonly kind: "stdio"; readonly launch: Launch } | { readonly kind: "http"; readonly url: string };
+export type Reach = { readonly kind: "stdio"; readonly launch: Launch } | { readonly kind: "http"; readonly url: string; readonly token?: TokenVariable | "none" };
+
+/** The environment variable that holds the token; a secret itself is never written. */
+export interface TokenVariable {
+  readonly name: string;
+  /** The person named it: it takes the place of what the entry sends already. */
+  readonly isAsked: boolean;
+}
+
+type Members = Readonly<Record<string, unknown>>;
 
 export interface Client {
   /** For people. */
   readonly title: string;
   /** Where the list of servers may be, by scope: the first file that is there counts, else the first whose folder is, else the first. */
   readonly files: Partial<Record<Scope, (places: Places) => readonly string[]>>;
-  /** The entry's place in that file. */
-  readonly server: (path: string, reach: Reach) => Edit;
-  /** Without it the client's file has no way to name a server by its address. */
+  /** Puts an entry in its place in that file. */
+  readonly place: (path: string, entry: Members, offered?: Offered<Members>) => Edit;
+  /** What an entry says. */
+  readonly entry: (reach: Reach) => Members;
+  /** Without it the client's file has no way to name a server by its address: it starts the bridge. */
   readonly takesHttp: boolean;
+  /** How an entry refers to a variable that holds the token, where the client reads such references. */
+  readonly bearer?: (variable: string) => Members;
+  /** Where the variable is set, when that is not where the client is started. */
+  readonly variablesFrom?: string;
   /** Skills, hooks, instructions: what goes beside the server. */
   readonly beside: Partial<Record<Scope, (places: Places, hookCommand: ((hook: string) => string) | undefined) => readonly Edit[]>>;
   /** What the user does next. */
@@ -32,9 +48,16 @@ export interface Client {
 
 const what = "MCP server";
 const json =
-  (keys: readonly string[], shape: (reach: Reach) => Readonly<Record<string, unknown>>) =>
-  (path: string, reach: Reach): Edit =>
-    jsonEntry(path, what, [...keys, serverName], shape(reach));
+  (...keys: readonly string[]) =>
+  (path: string, entry: Members, offered?: Offered<Members>): Edit =>
+    jsonEntry(path, what, [...keys, serverName], entry, offered);
+
+/** A header with a reference, in the client's own way to write one. */
+const header =
+  (reference: (variable: string) => string) =>
+  (variable: string): Members => ({ headers: { Authorization: `Bearer ${reference(variable)}` } });
+const inBraces = (variable: string): string => `\${${variable}}`;
+const inEnvBraces = (variable: string): string => `\${env:${variable}}`;
 
 const plainStdio = ({ command, args }: Launch) => ({ command, args });
 const codeUserFolder = (places: Places): string => join(applicationFolder(places), "Code", "User");
@@ -59,8 +82,10 @@ export const clients = {
       user: ({ claudeFolder: moved, home }) => [join(moved ?? home, ".claude.json")],
       project: ({ project }) => [join(project, ".mcp.json")],
     },
-    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url })),
+    place: json("mcpServers"),
+    entry: (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }),
     takesHttp: true,
+    bearer: header(inBraces),
     beside: {
       user: (places, hookCommand) => claudeBeside(claudeFolder(places), hookCommand),
       project: ({ project }, hookCommand) => claudeBeside(join(project, ".claude"), hookCommand),
@@ -70,7 +95,9 @@ export const clients = {
   "claude-desktop": {
     title: "Claude Desktop",
     files: { user: (places) => [join(applicationFolder(places), "Claude", "claude_desktop_config.json")] },
-    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url })),
+    place: json("mcpServers"),
+    // An address never comes here.
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : {}),
     takesHttp: false,
     beside: {},
     next: "Quit Claude Desktop and start it again.",
@@ -78,8 +105,10 @@ export const clients = {
   cursor: {
     title: "Cursor",
     files: { user: ({ home }) => [join(home, ".cursor", "mcp.json")], project: ({ project }) => [join(project, ".cursor", "mcp.json")] },
-    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url })),
+    place: json("mcpServers"),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
+    bearer: header(inEnvBraces),
     beside: {
       project: ({ project }) => [rule(join(project, ".cursor", "rules", "holdfast.mdc"), "---\ndescription: Memory and coordination with Holdfast\nalwaysApply: true\n---\n\n")],
     },
@@ -88,8 +117,10 @@ export const clients = {
   vscode: {
     title: "VS Code",
     files: { user: (places) => [join(codeUserFolder(places), "mcp.json")], project: ({ project }) => [join(project, ".vscode", "mcp.json")] },
-    server: json(["servers"], (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url })),
+    place: json("servers"),
+    entry: (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }),
     takesHttp: true,
+    bearer: header(inEnvBraces),
     beside: {
       user: (places) => [rule(join(codeUserFolder(places), "prompts", "holdfast.instructions.md"), '---\napplyTo: "**"\n---\n\n')],
       project: ({ project }) => [rule(join(project, ".github", "instructions", "holdfast.instructions.md"), '---\napplyTo: "**"\n---\n\n')],
@@ -99,25 +130,30 @@ export const clients = {
   windsurf: {
     title: "Windsurf",
     files: { user: ({ home }) => [join(home, ".codeium", "windsurf", "mcp_config.json")] },
-    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { serverUrl: reach.url })),
+    place: json("mcpServers"),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { serverUrl: reach.url }),
     takesHttp: true,
+    bearer: header(inEnvBraces),
     beside: { user: ({ home }) => [note(join(home, ".codeium", "windsurf", "memories", "global_rules.md"))] },
     next: "Refresh the MCP servers in Cascade's settings.",
   },
   codex: {
     title: "Codex",
     files: { user: (places) => [join(codexFolder(places), "config.toml")], project: ({ project }) => [join(project, ".codex", "config.toml")] },
-    server: (path, reach) =>
-      tomlTable(path, what, ["mcp_servers", serverName], reach.kind === "stdio" ? { command: reach.launch.command, args: reach.launch.args } : { url: reach.url }),
+    place: (path, entry, offered) => tomlTable(path, what, ["mcp_servers", serverName], entry as TomlEntry, offered as Offered<TomlEntry> | undefined),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
+    bearer: (variable) => ({ bearer_token_env_var: variable }),
     beside: { user: (places) => [note(join(codexFolder(places), "AGENTS.md"))], project: agentsFile },
     next: "Start Codex again. It reads a project's configuration only where the project is trusted.",
   },
   gemini: {
     title: "Gemini CLI",
     files: { user: ({ home }) => [join(home, ".gemini", "settings.json")], project: ({ project }) => [join(project, ".gemini", "settings.json")] },
-    server: json(["mcpServers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url })),
+    place: json("mcpServers"),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url }),
     takesHttp: true,
+    bearer: header(inBraces),
     beside: { user: ({ home }) => [note(join(home, ".gemini", "GEMINI.md"))], project: ({ project }) => [note(join(project, "GEMINI.md"))] },
     next: "Start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only.",
   },
@@ -127,24 +163,29 @@ export const clients = {
       user: (places) => ["opencode.json", "opencode.jsonc"].map((name) => join(configFolder(places), "opencode", name)),
       project: ({ project }) => ["opencode.json", "opencode.jsonc"].map((name) => join(project, name)),
     },
-    server: json(["mcp"], (reach) =>
+    place: json("mcp"),
+    entry: (reach) =>
       reach.kind === "stdio" ? { type: "local", command: [reach.launch.command, ...reach.launch.args], enabled: true } : { type: "remote", url: reach.url, enabled: true },
-    ),
     takesHttp: true,
+    bearer: header((variable) => `{env:${variable}}`),
     beside: { user: (places) => [note(join(configFolder(places), "opencode", "AGENTS.md"))], project: agentsFile },
     next: "Start opencode again.",
   },
   continue: {
     title: "Continue",
     files: { user: ({ home }) => [join(home, ".continue", "config.yaml")], project: ({ project }) => [join(project, ".continue", "mcpServers", "holdfast.yaml")] },
-    server: (path, reach) =>
+    place: (path, entry, offered) =>
       yamlEntry(
         path,
         what,
         { key: "mcpServers", name: serverName, holds: "list", preamble: { name: path.endsWith("config.yaml") ? "Local Config" : "Holdfast", version: "1.0.0", schema: "v1" } },
-        reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamable-http", url: reach.url },
+        entry,
+        offered,
       ),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamable-http", url: reach.url }),
     takesHttp: true,
+    bearer: (variable) => ({ requestOptions: header((name) => `\${{ secrets.${name} }}`)(variable) }),
+    variablesFrom: "in ~/.continue/.env",
     beside: {
       user: ({ home }) => [rule(join(home, ".continue", "rules", "holdfast.md"))],
       project: ({ project }) => [rule(join(project, ".continue", "rules", "holdfast.md"))],
@@ -157,7 +198,8 @@ export const clients = {
       user: (places) => [join(places.platform === "win32" ? applicationFolder(places) : configFolder(places), places.platform === "win32" ? "Zed" : "zed", "settings.json")],
       project: ({ project }) => [join(project, ".zed", "settings.json")],
     },
-    server: json(["context_servers"], (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url })),
+    place: json("context_servers"),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     beside: { project: agentsFile },
     next: "Zed reads the change at once; the Agent Panel's settings show the server.",
@@ -170,16 +212,20 @@ export const clients = {
         join(places.home, ".cline", "data", "settings", "cline_mcp_settings.json"),
       ],
     },
-    server: json(["mcpServers"], (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamableHttp", url: reach.url }), disabled: false })),
+    place: json("mcpServers"),
+    entry: (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamableHttp", url: reach.url }), disabled: false }),
     takesHttp: true,
+    bearer: header(inEnvBraces),
     beside: { user: ({ home }) => [rule(join(home, "Documents", "Cline", "Rules", "holdfast.md"))] },
     next: "The MCP Servers view in Cline shows the server.",
   },
   hermes: {
     title: "Hermes",
     files: { user: ({ hermesFolder, home }) => [join(hermesFolder ?? join(home, ".hermes"), "config.yaml")] },
-    server: (path, reach) => yamlEntry(path, what, { key: "mcp_servers", name: serverName, holds: "map" }, reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
+    place: (path, entry, offered) => yamlEntry(path, what, { key: "mcp_servers", name: serverName, holds: "map" }, entry, offered),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
+    bearer: header(inBraces),
     beside: {},
     next: "Start Hermes again.",
   },
@@ -187,3 +233,11 @@ export const clients = {
 
 export type ClientName = keyof typeof clients;
 export const clientNames = Object.keys(clients) as readonly ClientName[];
+
+/** The server's entry in one of the client's files. */
+export function serverEdit({ place, entry, bearer }: Client, path: string, reach: Reach): Edit {
+  const token = reach.kind === "http" ? reach.token : undefined;
+  if (token === undefined || token === "none") return place(path, entry(reach), token);
+  const reference = bearer?.(token.name);
+  return token.isAsked ? place(path, { ...entry(reach), ...reference }) : place(path, entry(reach), reference);
+}

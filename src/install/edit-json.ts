@@ -1,7 +1,7 @@
 import type { ModificationOptions, ParseError } from "jsonc-parser";
 import { applyEdits, createScanner, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { canonicalJson } from "../kernel/json.ts";
-import type { Insertion } from "./edit.ts";
+import type { Insertion, Offered } from "./edit.ts";
 import { byteOrderMark, lineEndOf, lineOf, unusable } from "./edit.ts";
 
 type JsonRecord = Record<string, unknown>;
@@ -9,23 +9,41 @@ type JsonPath = readonly (string | number)[];
 
 /** Members that say how a server is reached: they go when the way changes, whatever else the user added to the entry stays. */
 const transportMembers = new Set(["type", "command", "args", "url", "httpUrl", "serverUrl", "source", "transport"]);
+/** Members that mean something only beside an address: what the user has in them stays, but not in an entry that starts a program. */
+const addressMembers = new Set(["headers", "requestOptions"]);
 
-export const withOwnMembers = (existing: unknown, entry: Readonly<JsonRecord>): JsonRecord => {
-  const kept = isRecord(existing) ? Object.entries(existing).filter(([name]) => !transportMembers.has(name) && !Object.hasOwn(entry, name)) : [];
-  return { ...entry, ...Object.fromEntries(kept) };
-};
+/** The entry with what the user added to it. */
+export function withOwnMembers(existing: unknown, entry: Readonly<JsonRecord>, offered: Offered<Readonly<JsonRecord>> = {}): JsonRecord {
+  const startsProgram = Object.hasOwn(entry, "command");
+  const theirs = isRecord(existing) ? existing : {};
+  const goes = (name: string): boolean => addressMembers.has(name) && (startsProgram || (offered === "none" && onlyReference.test(JSON.stringify(theirs[name]))));
+  const kept = Object.entries(theirs).filter(([name]) => !transportMembers.has(name) && !Object.hasOwn(entry, name) && !goes(name));
+  const own = Object.entries(entry).map(([name, value]) => [name, addressMembers.has(name) ? joined(theirs[name], value, "ours") : value]);
+  return joined({ ...Object.fromEntries(own), ...Object.fromEntries(kept) }, offered === "none" ? {} : offered, "theirs") as JsonRecord;
+}
+
+/** Headers, alone or among options, that hold nothing but the reference to a variable. */
+const onlyReference = /^(?:\{"headers":)?\{"authorization":"Bearer \$?\{[^"]*\}"\}+$/i;
+
+/** Both, however deep; where both have a value, one counts. Names are compared as those of headers are: in any case. */
+function joined(theirs: unknown, ours: unknown, counts: "ours" | "theirs"): unknown {
+  if (!isRecord(theirs) || !isRecord(ours)) return theirs === undefined || counts === "ours" ? ours : theirs;
+  const names = Object.keys(theirs);
+  const nameFor = (name: string): string => names.find((each) => each.toLowerCase() === name.toLowerCase()) ?? name;
+  return { ...theirs, ...Object.fromEntries(Object.entries(ours).map(([name, value]) => [nameFor(name), joined(theirs[nameFor(name)], value, counts)])) };
+}
 
 export const isRecord = (value: unknown): value is JsonRecord => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** One named entry in a JSON file that may have comments. Only its own characters change. */
-export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>): Insertion {
+export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>, offered?: Offered<Readonly<JsonRecord>>): Insertion {
   return {
     path,
     what,
     add(text) {
       const file = openJson(path, text);
       const existing = file.at(keys);
-      const wanted = withOwnMembers(existing, entry);
+      const wanted = withOwnMembers(existing, entry, offered);
       if (!isRecord(existing)) return file.set(keys, wanted).text();
       // Member by member: what the user wrote beside them, comments too, stays.
       for (const name of Object.keys(existing)) if (!Object.hasOwn(wanted, name)) file.delete([...keys, name]);

@@ -1,13 +1,19 @@
-import type { Insertion } from "./edit.ts";
+import type { Insertion, Offered } from "./edit.ts";
 import { lineEndOf, lineOf, unusable } from "./edit.ts";
 
 /** What TOML writes our entry with; other names in the table are the user's and stay. */
-type TomlEntry = Readonly<Record<string, string | readonly string[]>>;
+export type TomlEntry = Readonly<Record<string, string | readonly string[]>>;
 const transportNames = new Set(["command", "args", "url"]);
+/** Refused by clients beside a command. */
+const referenceName = "bearer_token_env_var";
+const addressNames = new Set([referenceName, "http_headers", "env_http_headers"]);
 
 /** One table of a TOML file. The file is read only as far as is needed to know where statements begin and end. */
-export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry): Insertion {
-  const lines = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`);
+export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry, offered: Offered<TomlEntry> = {}): Insertion {
+  const linesOf = (pairs: TomlEntry): string[] => Object.entries(pairs).map(([name, value]) => `${name} = ${tomlValue(value)}`);
+  const all = offered === "none" ? entry : { ...entry, ...offered };
+  const goes = (name: string): boolean => addressNames.has(name) && (Object.hasOwn(entry, "command") || (offered === "none" && name === referenceName));
+  const isOurs = (name: string): boolean => transportNames.has(name) || Object.hasOwn(entry, name) || goes(name);
   return {
     path,
     what,
@@ -15,7 +21,8 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
       const eol = lineEndOf(text);
       const table = findTable(path, text, keys);
       if (table !== undefined) {
-        const ours = table.pairs.filter(({ keys: [name] }) => transportNames.has(name as string));
+        const ours = table.pairs.filter(({ keys: [name] }) => isOurs(name as string));
+        const lines = linesOf(bringsCredential(path, text, keys, table) ? entry : all);
         const at = ours[0]?.start ?? table.header.end;
         const head = text.slice(0, at);
         // Around our lines everything stays, comments too.
@@ -23,7 +30,7 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
         return `${head}${head.endsWith("\n") ? "" : eol}${lines.join(eol)}${eol}${rest}`;
       }
       const gap = text === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
-      return `${text}${gap}${[`[${keys.join(".")}]`, ...lines].join(eol)}${eol}`;
+      return `${text}${gap}${[`[${keys.join(".")}]`, ...linesOf(all)].join(eol)}${eol}`;
     },
     remove(text, before) {
       let rest = text;
@@ -37,6 +44,13 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
       return rest.trim() === "" && before === undefined ? undefined : rest;
     },
   };
+}
+
+/** Whether the user has said what to send, in the table itself or in one of headers below it. */
+function bringsCredential(path: string, text: string, keys: readonly string[], { pairs }: Table): boolean {
+  const own = pairs.filter(({ keys: [name] }) => addressNames.has(name as string));
+  const below = own.length > 0 ? [] : ["http_headers", "env_http_headers"].flatMap((name) => findTable(path, text, [...keys, name])?.pairs ?? []);
+  return [...own, ...below].some(({ keys: [name], start, end }) => name === referenceName || /authorization/i.test(text.slice(start, end)));
 }
 
 /** A JSON string is a TOML basic string, but for DEL. */

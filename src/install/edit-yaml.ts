@@ -1,7 +1,7 @@
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from "yaml";
 import { isMap, isScalar, isSeq, parseDocument, stringify } from "yaml";
 import { canonicalJson } from "../kernel/json.ts";
-import type { Insertion } from "./edit.ts";
+import type { Insertion, Offered } from "./edit.ts";
 import { lineEndOf, unusable } from "./edit.ts";
 import { withOwnMembers } from "./edit-json.ts";
 
@@ -17,15 +17,15 @@ export interface YamlPlace {
 }
 
 /** One entry of a YAML file. Text is spliced in, so that comments, quotes and line breaks elsewhere stay as they are; the result is read back before it counts. */
-export function yamlEntry(path: string, what: string, place: YamlPlace, entry: Entry): Insertion {
+export function yamlEntry(path: string, what: string, place: YamlPlace, entry: Entry, offered?: Offered<Entry>): Insertion {
   return {
     path,
     what,
     add(text) {
-      if (text === undefined || text.trim() === "") return stringify({ ...place.preamble, [place.key]: collectionOf(place, entry) }, format);
+      if (text === undefined || text.trim() === "") return stringify({ ...place.preamble, [place.key]: collectionOf(place, withOwnMembers(undefined, entry, offered)) }, format);
       const document = readYaml(path, text);
       const existing = findEntry(path, document, place);
-      const wanted = withOwnMembers(existing, entry);
+      const wanted = withOwnMembers(existing, entry, offered);
       if (existing !== undefined && canonicalJson(existing) === canonicalJson(wanted)) return text;
       const changed = existing === undefined ? undefined : changeInPlace(path, text, document, place, { existing: existing as Entry, wanted });
       if (changed !== undefined) return changed;

@@ -14,6 +14,9 @@ export interface Edit {
   remove(text: string, before: string | undefined): string | undefined;
 }
 
+/** What an entry gets where the user has nothing in its place; "none": a reference to a variable that stands there goes. */
+export type Offered<Members> = Members | "none";
+
 /** An edit that always puts something in. */
 export interface Insertion extends Edit {
   add(text: string | undefined): string;

@@ -4,12 +4,13 @@ import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import type { ClientFile } from "./client-files.ts";
 import { backUp, findBackups, readClientFile, removeEmptyFolders, replaceFile } from "./client-files.ts";
 import type { Client, ClientName, Reach } from "./clients.ts";
-import { clientNames, clients } from "./clients.ts";
+import { clientNames, clients, serverEdit } from "./clients.ts";
 import type { Edit } from "./edit.ts";
 import { unusable } from "./edit.ts";
 import { readMadeFolders, recordMadeFolders } from "./made-folders.ts";
 import type { Places, Scope } from "./places.ts";
 import { rootsOf, scopes } from "./places.ts";
+import { reachOf, tokenNote } from "./reach.ts";
 import type { Running } from "./server-launch.ts";
 import { serverLaunch, shellLine } from "./server-launch.ts";
 import { textDiff } from "./text-diff.ts";
@@ -20,6 +21,9 @@ export interface ChangeRequest {
   readonly scope: string;
   /** The address of a running server; without it the client starts its own. */
   readonly http?: string;
+  /** Beside an address: the variable that holds the token, or `none`; a file that holds it. */
+  readonly tokenEnv?: string;
+  readonly tokenFile?: string;
   /** Leave out skills, hooks and instructions. */
   readonly serverOnly: boolean;
   /** Flags for the server that is started, and those of them that its hooks must know. */
@@ -71,7 +75,7 @@ export async function planChange(request: ChangeRequest, places: Places, running
     client: client.title,
     scope,
     changes: changes.map(({ path, what, action, diff }) => ({ path, what, action, diff })),
-    notes: [...notesOf(client, request, changes.length), ...shared.map(({ path, title }) => `${path} stays as it is: ${title} uses it too.`)],
+    notes: [...notesOf(client, request, reach, changes.length), ...shared.map(({ path, title }) => `${path} stays as it is: ${title} uses it too.`)],
     apply: () => apply(changes, { scope, nowMs, dataFolder: places.dataFolder, installation, action: request.action }),
   };
 }
@@ -87,21 +91,6 @@ function requireScope({ title, files }: Client, scope: string): Scope {
   return scope as Scope;
 }
 
-function reachOf(client: Client, { http, serverArgs }: ChangeRequest, running: Running, scope: Scope): Reach {
-  if (http === undefined) {
-    const { command, args } = serverLaunch(running, scope);
-    return { kind: "stdio", launch: { command, args: [...args, ...serverArgs] } };
-  }
-  if (!client.takesHttp) throw invalidInput("--http", `${client.title} cannot be given an address in its file; let it start the command holdfast connect URL instead`);
-  if (!URL.canParse(http) || !/^https?:$/.test(new URL(http).protocol)) throw invalidInput("--http", "must be an http: or https: URL, for example http://127.0.0.1:8000/mcp");
-  if (serverArgs.length > 0)
-    throw invalidInput("--http", `cannot go with ${serverArgs.filter((arg) => arg.startsWith("--")).join(", ")}: a server that is running has its own settings`);
-  const { username, password, hash } = new URL(http);
-  if (username !== "" || password !== "" || hash !== "")
-    throw invalidInput("--http", "must not hold a user, a password or a fragment: the file it is written to may be read by others");
-  return { kind: "http", url: http };
-}
-
 interface Circumstances {
   readonly places: Places;
   readonly scope: Scope;
@@ -110,14 +99,14 @@ interface Circumstances {
   readonly roots: readonly string[];
 }
 
-async function editsOf(client: Client, { serverOnly, hookArgs, action }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
+async function editsOf(client: Client, { serverOnly, hookArgs, action, http }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
   const candidates = client.files[scope]?.(places) ?? [];
   // Hooks work on a local store; with a server elsewhere they would save where nobody looks.
-  const hookCommand = reach.kind === "stdio" || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) : undefined;
+  const hookCommand = http === undefined || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) : undefined;
   const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, hookCommand) ?? []);
   // A client may read several of its files; what an earlier installation wrote to another one must be found too.
   const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];
-  return [...paths.map((path) => client.server(path, reach)), ...beside];
+  return [...paths.map((path) => serverEdit(client, path, reach)), ...beside];
 }
 
 /** Several clients read AGENTS.md: what another one that is still set up needs there is not taken away from it. */
@@ -140,7 +129,7 @@ async function isSetUp(client: Client, { places, scope, reach, roots }: Circumst
   for (const path of client.files[scope]?.(places) ?? []) {
     const { text } = await readClientFile(path, roots).catch(() => ({ text: undefined }));
     try {
-      if (text !== undefined && client.server(path, reach).remove(text, undefined) !== text) return true;
+      if (text !== undefined && serverEdit(client, path, reach).remove(text, undefined) !== text) return true;
     } catch {
       // Nobody can tell what is in it.
     }
@@ -199,12 +188,13 @@ function withBytesOf(before: string | undefined, after: string | undefined): str
   return before !== undefined && after !== undefined && squeezed(before) === squeezed(after) ? before : after;
 }
 
-function notesOf(client: Client, { action, http, serverOnly }: ChangeRequest, count: number): string[] {
+function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: number): string[] {
   if (count === 0) return [];
+  const { action, http, serverOnly } = request;
   if (action === "uninstall") return [];
   const hookless =
     http !== undefined && !serverOnly && client === clients["claude-code"] ? ["Hooks were left out: they work on a store of this machine, not on a server elsewhere."] : [];
-  return [client.next, ...hookless];
+  return [...tokenNote(client, request, reach), client.next, ...hookless];
 }
 
 interface Application {

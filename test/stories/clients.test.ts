@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -69,6 +70,56 @@ describe.each(Object.keys(listers) as (keyof typeof listers)[])("%s, the real pr
     expect(text).toMatch(client === "claude-code" && scope === "project" ? /pending approval/i : /connected/i);
     await holdfast("uninstall", client, "--scope", scope, "--yes");
     expect((await listers[client]()).text).not.toMatch(/holdfast.*(main\.js|connected)/i);
+  });
+});
+
+describe("a server that wants a token", () => {
+  let server: ChildProcess;
+  let url: string;
+  const store = () => ["--store", `sqlite:${join(home, "served", "holdfast.db")}`];
+  beforeAll(async () => {
+    await holdfast("token", "create", "--name", "first", "--role", "read", ...store());
+    const child = spawn(process.execPath, [executable, "serve", "--json", "--port", "0", "--auth", "token", ...store()], { env, stdio: ["ignore", "pipe", "inherit"] });
+    server = child;
+    const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+    url = JSON.parse(line).mcp_url;
+  }, 60_000);
+  afterAll(async () => {
+    const ended = once(server, "exit");
+    server.kill("SIGTERM");
+    await ended;
+  });
+
+  /** Whether the token of that name has opened the server, as the store tells. */
+  async function wasUsed(name: string): Promise<boolean> {
+    const { tokens } = JSON.parse((await holdfast("token", "list", "--json", ...store())).stdout) as {
+      readonly tokens: readonly { readonly name: string; readonly last_used_at: number | null }[];
+    };
+    return tokens.some((token) => token.name === name && token.last_used_at !== null);
+  }
+
+  test.each(Object.keys(listers) as (keyof typeof listers)[])("lets %s in by the variable that its file refers to", { timeout: 120_000 }, async (client) => {
+    const { stdout: secret } = await holdfast("token", "create", "--name", client, "--role", "write", ...store());
+    await holdfast("install", client, "--yes", "--http", url, "--token-env", "STORY_TOKEN");
+    env.STORY_TOKEN = secret.trim();
+    try {
+      expect((await listers[client]()).text).toMatch(/(?<!dis)connected/i);
+    } finally {
+      delete env.STORY_TOKEN;
+    }
+    // Use is noted a moment later.
+    await expect.poll(() => wasUsed(client), { timeout: 60_000 }).toBe(true);
+    await holdfast("uninstall", client, "--yes");
+  });
+
+  test("lets a client in that starts the bridge, by the token in a file", { timeout: 120_000 }, async () => {
+    const { stdout: secret } = await holdfast("token", "create", "--name", "bridged", "--role", "write", ...store());
+    const file = join(home, "token");
+    await writeFile(file, secret, { mode: 0o600 });
+    await holdfast("install", "claude-code", "--yes", "--http", url, "--token-file", file);
+    expect((await listers["claude-code"]()).text).toMatch(/connect .*--token-file.*(?<!dis)connected/i);
+    await expect.poll(() => wasUsed("bridged"), { timeout: 60_000 }).toBe(true);
+    await holdfast("uninstall", "claude-code", "--yes");
   });
 });
 

@@ -15,7 +15,9 @@ from mcp import Client, StdioServerParameters
 
 command, pid_file, mode = sys.argv[1:4]
 first, second = f"first-{mode}", f"second-{mode}"
-claim_seconds = 5
+# Longer than all that is done under the claim takes, also where processes start slowly; the last one is left to lapse.
+claim_seconds = 120
+last_claim_seconds = 3
 
 
 def agent() -> Client:
@@ -42,6 +44,7 @@ async def crash(run_id: str) -> dict:
                 facts["rival"] = await call(rival, "workflow_claim", run_id=run_id, agent_id=second)
             for step in (1, 2):
                 await call(client, "workflow_checkpoint", run_id=run_id, step=step, output={"step": step}, agent_id=first)
+            await call(client, "workflow_claim", run_id=run_id, agent_id=first, ttl_seconds=last_claim_seconds)
             waiting = asyncio.ensure_future(call(client, "state_get", key=f"approval-{mode}", wait_for_version_above=0, wait_seconds=50))
             await asyncio.sleep(0.5)
             os.kill(pid, signal.SIGKILL)

@@ -8,8 +8,8 @@ import type { RawLines } from "./mcp-connection.ts";
 import { openLines } from "./mcp-connection.ts";
 
 export interface BridgeConnection extends RawLines, AsyncDisposable {
-  /** Resolves when the bridge has ended. */
-  readonly ended: Promise<void>;
+  /** Resolves when the bridge has ended: false, when what was asked last was not answered. */
+  readonly ended: Promise<boolean>;
   readonly logged: readonly { readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
 }
 

@@ -93,6 +93,19 @@ describe("the executable", () => {
     expect(existsSync(join(built.folder, "state.db"))).toBe(false);
   });
 
+  test("writes where the token is for a server elsewhere: a variable's name, or a file by its whole path", async () => {
+    const url = "https://holdfast.example.com/mcp";
+    const entryOf = async (...args: string[]) => {
+      const { code, stdout } = await run("install", ...args, "--http", url, "--yes", "--json");
+      expect(code).toBe(0);
+      return JSON.parse(readFileSync(JSON.parse(stdout).changes[0].path, "utf8")).mcpServers.holdfast;
+    };
+    expect(await entryOf("cursor", "--token-env", "TEAM_TOKEN")).toEqual({ url, headers: { Authorization: `Bearer \${env:TEAM_TOKEN}` } });
+    const args = [built.main, "connect", url, "--token-file", join(built.folder, "token")];
+    expect(await entryOf("claude-desktop", "--token-file", "./token")).toEqual({ command: process.execPath, args });
+    for (const client of ["cursor", "claude-desktop"]) expect((await run("uninstall", client, "--yes")).code).toBe(0);
+  });
+
   test("hooks keep to what the server was told about writing: where, how long, and whether at all", async () => {
     const { stdout } = await run("install", "claude-code", "--dry-run", "--json", "--profile", "coding", "--journal-age", "30d", "--read-only", "--namespace", "team");
     const hooks = JSON.parse(stdout).changes.find(({ what }: { what: string }) => what === "hooks").diff;

@@ -1,58 +1,16 @@
-import { existsSync, lstatSync, readFileSync, readlinkSync } from "node:fs";
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parse as parseJsonc } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import { clientNames, clients } from "../../src/install/clients.ts";
 import type { Places } from "../../src/install/places.ts";
-import type { ChangeRequest } from "../../src/install/plan-change.ts";
-import { planChange } from "../../src/install/plan-change.ts";
 import { serverLaunch, shellLine } from "../../src/install/server-launch.ts";
 import { installCommand } from "../../src/surfaces/cli/install-command.ts";
+import { openMachine } from "../support/client-machine.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const running = { execPath: "/opt/node", script: "/srv/holdfast/dist/main.js", platform: "linux" } as const;
-
-async function openMachine(over: Partial<Places> = {}) {
-  const folder = await temporaryFolder();
-  const places: Places = {
-    home: join(folder, "home"),
-    project: join(folder, "project"),
-    platform: "linux",
-    dataFolder: join(folder, "home", ".local", "share", "holdfast"),
-    ...over,
-  };
-  await mkdir(places.home, { recursive: true });
-  await mkdir(places.project, { recursive: true });
-  const plan = (request: Partial<ChangeRequest> & Pick<ChangeRequest, "client">, nowMs = 0) =>
-    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], hookArgs: [], ...request }, places, running, nowMs);
-  return {
-    folder,
-    places,
-    plan,
-    change: async (request: Parameters<typeof plan>[0], nowMs?: number) => {
-      const planned = await plan(request, nowMs);
-      return { ...planned, ...(await planned.apply()) };
-    },
-    /** Every file with its content and mode, and every folder. */
-    tree: async () => {
-      const found: Record<string, string> = {};
-      for (const item of (await readdir(folder, { recursive: true, withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        const path = join(item.parentPath, item.name);
-        const mode = (lstatSync(path).mode & 0o777).toString(8);
-        found[path.slice(folder.length)] = item.isFile() ? `${mode} ${await readFile(path, "utf8")}` : item.isSymbolicLink() ? `-> ${readlinkSync(path)}` : "folder";
-      }
-      return found;
-    },
-    put: async (path: string, text: string, mode = 0o660) => {
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, text);
-      await chmod(path, mode);
-      return path;
-    },
-  };
-}
-
+const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
 const everyPlace = clientNames.flatMap((client) => Object.keys(clients[client].files).map((scope) => ({ client, scope })));
 
 describe("every client", () => {
@@ -320,15 +278,19 @@ describe("what can go wrong", () => {
     [{ client: "cursor", http: "not a url" }, /^--http: must be/],
     [{ client: "cursor", http: "http://me:secret@host/mcp" }, /^--http: must not hold a user/],
     [{ client: "cursor", http: "http://127.0.0.1:1/mcp", serverArgs: ["--store", "sqlite:/s", "--read-only"] }, /^--http: cannot go with --store, --read-only/],
-    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp" }, /^--http: Claude Desktop cannot/],
+    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp?token=x" }, /^--http: must hold no query/],
+    [{ client: "cursor", tokenEnv: "TEAM_TOKEN" }, /^--token-env: goes with --http URL/],
+    [{ client: "cursor", tokenFile: "/t" }, /^--token-file: goes with --http URL/],
+    [{ client: "cursor", http: "http://127.0.0.1:1/mcp", tokenEnv: "no name" }, /^--token-env: must be the name of an environment variable/],
+    [{ client: "cursor", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN", tokenFile: "/t" }, /^--token-env: cannot go with --token-file/],
+    [{ client: "zed", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN" }, /^--token-env: Zed reads no reference .*--token-file FILE/],
+    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN" }, /^--token-env: Claude Desktop reads no reference/],
   ])("%j is refused in words", async (request, message) => {
     await expect((await openMachine()).plan(request)).rejects.toThrow(message);
   });
 });
 
 describe("the document about clients", () => {
-  const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
-
   test.each(everyPlace)("says where $client, $scope, is set up", async ({ client, scope }) => {
     const { plan, places } = await openMachine();
     const row = page.split("\n").find((line) => line.startsWith(`| \`${client}\` | ${scope} |`)) ?? "";

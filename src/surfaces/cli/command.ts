@@ -74,6 +74,7 @@ export interface ClientChange {
   readonly client: string;
   readonly scope: string;
   readonly http: string | undefined;
+  readonly tokenEnv: string | undefined;
   readonly serverOnly: boolean;
 }
 
@@ -110,8 +111,8 @@ export interface DocumentedFlag extends FlagSpec {
   readonly choices?: readonly string[];
   /** Accepted, but not shown. */
   readonly hidden?: boolean;
-  /** Shown with this command alone. */
-  readonly of?: string;
+  /** Shown with this command alone, or with these. */
+  readonly of?: string | readonly string[];
 }
 
 export interface Invocation {

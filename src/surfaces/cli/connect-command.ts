@@ -8,7 +8,7 @@ export const connectCommand: Command = {
   details:
     "For clients that can only start a program. Everything is passed on, in both eras of the protocol. While the server cannot be reached, requests wait a little and are then answered with an error; " +
     "subscriptions and sessions are taken up again when it is back. A call that may have arrived is sent again only if it carries a request key. " +
-    "The token is taken from HOLDFAST_TOKEN or --token-file, never from the address. Ends when standard input does.",
+    "The token is taken from HOLDFAST_TOKEN or --token-file, never from the address. Ends when standard input does, with exit code 6 where what was asked last was not answered.",
   operands: "<url>",
   operandMeanings: [{ name: "url", meaning: "The server's address, with or without /mcp; /ns/NAME/mcp names a namespace." }],
   flags: [],

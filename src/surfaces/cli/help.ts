@@ -17,7 +17,7 @@ export const flagUsage = ({ name, takes }: DocumentedFlag): string => `--${name}
 /** Its own, and the settings that it alone uses. */
 export const flagsOf = (command: Command, everywhere: readonly DocumentedFlag[]): readonly DocumentedFlag[] => [
   ...command.flags,
-  ...everywhere.filter(({ of }) => of !== undefined && of === command.path.join(" ")).map((flag) => ({ ...flag, hidden: false })),
+  ...everywhere.filter(({ of }) => of !== undefined && [of].flat().includes(command.path.join(" "))).map((flag) => ({ ...flag, hidden: false })),
 ];
 
 export function commandHelp(command: Command, { stdout, flags: everywhere }: Pick<CliHost, "stdout" | "flags">): string {

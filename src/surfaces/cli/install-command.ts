@@ -25,6 +25,12 @@ export const installCommand: Command = {
   flags: [
     ...changeFlags,
     { name: "http", takes: "URL", meaning: "Connect the client to a running server at this address instead of starting one." },
+    {
+      name: "token-env",
+      takes: "NAME",
+      meaning:
+        "With --http: the environment variable that holds the token. The client's file refers to it; the token itself is never written. Default: HOLDFAST_TOKEN for an address that is not this machine's. `none` where the client signs in by itself.",
+    },
     { name: "server-only", meaning: "Leave out skills, hooks and instructions." },
   ],
   examples: [
@@ -32,6 +38,8 @@ export const installCommand: Command = {
     "holdfast install cursor --scope project --profile coding",
     "holdfast install codex --dry-run",
     "holdfast install vscode --http http://127.0.0.1:8000/mcp",
+    "holdfast install codex --http https://holdfast.example.com/mcp --token-env TEAM_TOKEN",
+    "holdfast install claude-desktop --http https://holdfast.example.com/mcp --token-file ~/.config/holdfast/token",
   ],
   run: (invocation) => changeClient("install", invocation),
 };
@@ -57,6 +65,7 @@ async function changeClient(action: "install" | "uninstall", { host, flags, word
     client,
     scope: (flags.scope as string | undefined) ?? "user",
     http: flags.http as string | undefined,
+    tokenEnv: flags["token-env"] as string | undefined,
     serverOnly: flags["server-only"] === true,
   });
   const { changes } = plan;

@@ -36,8 +36,11 @@ const facts = ({ url, listensOn, mcpUrl, trustsOperator }: ServeAnswer) => ({
   operator_without_token: trustsOperator,
 });
 
+/** Nobody can be given the address that stands for all of them. */
+const shownPlace = (listensOn: string): string => listensOn.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\]):(\d+)$/, "every address, port $1");
+
 const sentence = ({ url, listensOn, mcpUrl, trustsOperator }: ServeAnswer): string =>
-  `Dashboard ${url}/  MCP ${mcpUrl}  (${url === listensOn ? "" : `listening on ${listensOn}; `}${trustsOperator ? "no token needed on this machine; for others: holdfast token create" : "callers need a token: holdfast token create"})`;
+  `Dashboard ${url}/  MCP ${mcpUrl}  (${url === listensOn ? "" : `listening on ${shownPlace(listensOn)}; `}${trustsOperator ? "no token needed on this machine; for others: holdfast token create" : "callers need a token: holdfast token create"})`;
 
 /** Listens from the start: a signal that comes while the store is being opened counts. */
 function countSignals({ onSignal }: Invocation["host"]): { reached(count: number): Promise<void>; stop(): void } {

@@ -84,7 +84,8 @@ async function runCreate({ host, flags, words, json }: Invocation): Promise<numb
     host.stdout.write(`${JSON.stringify({ ...toJson(token), secret })}\n`);
     return exitCodes.ok;
   }
-  const style = styleFor(host.stderr, runtime.config.colourAllowed, scope.clock.nowMs());
+  // As of its making: a moment later "90d" would read as 89 days and 23 hours.
+  const style = styleFor(host.stderr, runtime.config.colourAllowed, token.createdAtMs);
   host.stderr.write(
     `Token ${token.id} for ${safeText(token.name)}: ${token.role} in ${shownNamespaces(token)}, valid ${validUntil(token, style)}. This is its secret, shown once:\n`,
   );

@@ -9,10 +9,12 @@ import { LineWriter } from "../mcp/line-writer.ts";
 import { messageLimits, readBatch, readMessage } from "../mcp/read-message.ts";
 import { Budget } from "./budget.ts";
 import type { Credential } from "./credential.ts";
-import { refusalLine, unansweredLine } from "./failure-line.ts";
+import { closedLine, refusalLine, unansweredLine } from "./failure-line.ts";
 import { followSession } from "./follow-session.ts";
 import { isEvents, Link } from "./link.ts";
 import { listen, listenedTo, updatedLine } from "./listen.ts";
+import type { ServerMessage } from "./messages-in.ts";
+import { messagesIn, noMcp, oneLine, WrongAnswer } from "./messages-in.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { outgoing, outgoingBatch } from "./outgoing.ts";
 import { Patience } from "./patience.ts";
@@ -38,9 +40,16 @@ const inFlightMax = 256;
 const answersBytesMax = 134_217_728;
 const partBytes = 65_536;
 const farewellMsMax = 1_000;
+const otherAnswer = "answered another request than this one";
 
-/** Serves MCP over standard input and output by passing every message on to a server over HTTP. Resolves when the client has closed its end and was answered, or is gone. */
-export const bridge = (options: BridgeOptions): Promise<void> => new Bridge(options).run();
+/**
+ * Serves MCP over standard input and output by passing every message on to a server over HTTP. Resolves when the client has closed its end and was answered, or is gone;
+ * false: what it asked last was not answered by the server.
+ */
+export const bridge = (options: BridgeOptions): Promise<boolean> => new Bridge(options).run();
+
+type OnAnswer = (response: IncomingMessage, answer: ServerMessage) => void;
+const listenMethod = "subscriptions/listen";
 
 class Bridge {
   readonly #options: BridgeOptions;
@@ -56,6 +65,9 @@ class Bridge {
   readonly #place: string;
   #greeted: Promise<void> = Promise.resolve();
   #followed: string | undefined;
+  /** The client has closed its end: a server that cannot be reached is waited for no longer than this. */
+  #endsAtMs = Number.POSITIVE_INFINITY;
+  #unansweredAtEnd = 0;
 
   constructor(options: BridgeOptions) {
     const { url, credential, log, stdin, stdout } = options;
@@ -74,7 +86,7 @@ class Bridge {
     );
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<boolean> {
     const { stdin, clock, endMsMax = 10_000 } = this.#options;
     await new Promise<void>((resolve) => {
       stdin.on("data", (chunk: Buffer) => {
@@ -85,15 +97,27 @@ class Bridge {
         .once("close", resolve)
         .once("error", () => resolve());
     });
+    // The other half is for the answers to what was sent.
+    this.#endsAtMs = clock.nowMs() + endMsMax / 2;
     this.#reader.end();
     const late = new AbortController();
     if (!this.#writer.gone) await Promise.race([this.#settled(), clock.sleep(endMsMax, late.signal)]);
     late.abort();
     this.#over.abort();
-    for (const { abort } of this.#byId.values()) abort.abort();
+    for (const message of new Set(this.#byId.values())) this.#giveUp(message);
     await this.#sayFarewell();
     await this.#writer.finish();
     await this.#remote.close();
+    return this.#unansweredAtEnd === 0 || this.#writer.gone;
+  }
+
+  /** Nobody waits for the end of a subscription; whoever asked anything else hears that there will be no answer. */
+  #giveUp({ abort, method, unanswered, isRepeatable }: Outgoing): void {
+    const isCancelled = abort.signal.aborted;
+    abort.abort();
+    if (isCancelled || method === listenMethod) return;
+    this.#unansweredAtEnd += unanswered.size;
+    for (const id of unanswered) this.#writer.write(closedLine(id, this.#place, !isRepeatable));
   }
 
   async #settled(): Promise<void> {
@@ -139,7 +163,7 @@ class Bridge {
         this.#resume();
       });
     // A subscription lasts: nobody waits for its end, and it takes no other request's place.
-    if (message.method !== "subscriptions/listen") this.#exchanges.add(exchange);
+    if (message.method !== listenMethod) this.#exchanges.add(exchange);
   }
 
   async #exchange(message: Outgoing, original: Message | undefined): Promise<void> {
@@ -148,7 +172,7 @@ class Bridge {
         this.#greeted = this.#greet(message).catch((failure: unknown) => this.#fail(message, failure));
         return this.#greeted;
       }
-      if (original.method === "subscriptions/listen" && message.envelope !== undefined) return this.#listen(message, original.id, original.params);
+      if (original.method === listenMethod && message.envelope !== undefined) return this.#listen(message, original.id, original.params);
     }
     // What follows a greeting belongs to the session it opens.
     if (message.envelope === undefined) await this.#greeted;
@@ -163,19 +187,18 @@ class Bridge {
 
   async #greet(message: Outgoing): Promise<void> {
     this.#link.session.forget();
-    await this.#untilAnswered(message, (response, line) => {
-      const { result } = JSON.parse(line) as { readonly result?: Readonly<Record<string, unknown>> };
+    await this.#untilAnswered(message, (response, { result }) => {
       if (result !== undefined) this.#link.session.begin(message.body, response, result);
     });
   }
 
   /** Sends the message until its answer has come whole, as far as it may be sent again. True: it was answered with a result, or needs no answer. */
-  async #untilAnswered(message: Outgoing, onLine?: (response: IncomingMessage, line: string) => void): Promise<boolean> {
+  async #untilAnswered(message: Outgoing, onAnswer?: OnAnswer): Promise<boolean> {
     const patience = this.#patience(message.abort.signal);
     for (;;) {
       const response = await this.#link.post(message, patience);
       try {
-        return await this.#deliver(message, response, onLine);
+        return await this.#deliver(message, response, onAnswer);
       } catch (failure) {
         if (!(failure instanceof ConnectionFailure) || !message.isRepeatable || !(await patience.wait())) throw failure;
       }
@@ -183,42 +206,57 @@ class Bridge {
   }
 
   /** Passes an answer on. Rejects when it does not come whole. */
-  async #deliver(message: Outgoing, response: IncomingMessage, onLine?: (response: IncomingMessage, line: string) => void): Promise<boolean> {
+  async #deliver(message: Outgoing, response: IncomingMessage, onAnswer?: OnAnswer): Promise<boolean> {
     const { statusCode = 0, headers } = response;
     if (statusCode < 200 || statusCode > 299) return this.#refuse(message, response);
-    if (isEvents(response)) return this.#deliverEvents(message, response, onLine);
+    if (isEvents(response)) return this.#deliverEvents(message, response, onAnswer);
     if (message.ids.length === 0 || statusCode === 202 || statusCode === 204) {
-      // Nothing to say, also to a request that was cancelled.
       discard(response);
-      return true;
+      return this.#requireAnswered(message, "has taken this request without answering it");
     }
     const release = await this.#budget.take(Number(headers["content-length"] ?? partBytes) || partBytes);
     try {
-      const body = await readBody(response);
-      if (!body.includes('"jsonrpc"')) return this.#refuse(message, response, body.toString("utf8"));
-      const line = oneLine(body.toString("utf8"));
-      await this.#pass(line, () => onLine?.(response, line));
-      return !line.includes('"error"') || "result" in (JSON.parse(line) as object);
+      const text = (await readBody(response)).toString("utf8");
+      const messages = messagesIn(text);
+      // An error without an id is about the one request: the server could not read it far enough to know.
+      if (messages === undefined || (messages.length === 1 && messages[0]?.id === null)) return this.#refuse(message, response, text);
+      const isResult = await this.#passAnswers(message, messages, text, (answer) => onAnswer?.(response, answer));
+      return this.#requireAnswered(message, otherAnswer) && isResult;
     } finally {
       release();
     }
   }
 
-  async #deliverEvents(message: Outgoing, response: IncomingMessage, onLine?: (response: IncomingMessage, line: string) => void): Promise<boolean> {
-    const missing = new Set(message.ids);
+  async #deliverEvents(message: Outgoing, response: IncomingMessage, onAnswer?: OnAnswer): Promise<boolean> {
     let isResult = true;
+    let problem: string | undefined;
     for await (const { data } of readEvents(response)) {
       if (data === "") continue;
-      const line = oneLine(data);
-      const { id, method, error } = JSON.parse(line) as { readonly id?: RequestId; readonly method?: unknown; readonly error?: unknown };
-      const isAnswer = method === undefined && id !== undefined && missing.delete(id);
-      if (isAnswer && error !== undefined) isResult = false;
-      await this.#pass(line, () => {
-        if (isAnswer) onLine?.(response, line);
-      });
+      const messages = messagesIn(data);
+      if (messages === undefined) problem = noMcp;
+      else if (!(await this.#passAnswers(message, messages, data, (answer) => onAnswer?.(response, answer)))) isResult = false;
+      if (messages?.some(({ id, method }) => method === undefined && !message.ids.includes(id as RequestId))) problem ??= otherAnswer;
     }
-    if (missing.size > 0) throw new ConnectionFailure("cut", { code: "the stream ended" });
-    return isResult;
+    // Only where nothing wrong was said may the rest come with another attempt.
+    if (problem === undefined && message.unanswered.size > 0) throw new ConnectionFailure("cut", { code: "the stream ended" });
+    return this.#requireAnswered(message, problem ?? otherAnswer) && isResult;
+  }
+
+  /** Passes on what the server said, whatever it is an answer to. True: no request was answered with an error. */
+  async #passAnswers(message: Outgoing, messages: readonly ServerMessage[], text: string, onAnswer: (answer: ServerMessage) => void): Promise<boolean> {
+    const answers = messages.filter(({ id, method }) => method === undefined && message.unanswered.has(id as RequestId));
+    await this.#pass(oneLine(text), () => {
+      for (const answer of answers) {
+        message.unanswered.delete(answer.id as RequestId);
+        onAnswer(answer);
+      }
+    });
+    return answers.every(({ error }) => error === undefined);
+  }
+
+  #requireAnswered({ unanswered }: Outgoing, problem: string): true {
+    if (unanswered.size > 0) throw new WrongAnswer(problem);
+    return true;
   }
 
   async #refuse(message: Outgoing, response: IncomingMessage, body?: string): Promise<boolean> {
@@ -233,7 +271,8 @@ class Bridge {
     // Cancelled, or over: nobody waits for an answer.
     if (message.abort.signal.aborted) return;
     this.#options.log("warn", "request_failed", { method: message.method, reason: failure instanceof ConnectionFailure ? failure.reason : String(failure) });
-    for (const id of message.ids) this.#writer.write(unansweredLine(id, failure, this.#place, !message.isRepeatable));
+    if (Number.isFinite(this.#endsAtMs)) this.#unansweredAtEnd += message.unanswered.size;
+    for (const id of message.unanswered) this.#writer.write(unansweredLine(id, failure, this.#place, !message.isRepeatable));
   }
 
   #listen(message: Outgoing, id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
@@ -265,7 +304,7 @@ class Bridge {
       renewsCredential: () => this.#options.credential.renew(),
       patience: this.#patience(signal, Number.POSITIVE_INFINITY),
       signal,
-      pass: (line) => this.#pass(oneLine(line)),
+      pass: (line) => this.#passOwn(line),
       onMissed: (uris) => this.#tellUpdated(uris),
       onRefused: (status) => this.#options.log("warn", "stream_refused", { status }),
     })
@@ -273,6 +312,12 @@ class Bridge {
       .finally(() => {
         this.#followed = undefined;
       });
+  }
+
+  /** What the server says by itself; what is no message would only confuse the client. */
+  async #passOwn(text: string): Promise<void> {
+    if (messagesIn(text) === undefined) this.#options.log("warn", "event_unreadable");
+    else await this.#pass(oneLine(text));
   }
 
   #tellUpdated(uris: readonly string[]): void {
@@ -291,7 +336,7 @@ class Bridge {
   }
 
   #patience(signal: AbortSignal, forMs = this.#options.patienceMs ?? 15_000): Patience {
-    return new Patience({ clock: this.#options.clock, forMs, signal });
+    return new Patience({ clock: this.#options.clock, forMs, signal, endsAtMs: () => this.#endsAtMs });
   }
 
   /** The session is of no use to anybody any more. */
@@ -302,6 +347,3 @@ class Bridge {
     if (response !== undefined) discard(response);
   }
 }
-
-/** As the transport wants it: a message holds no line break. */
-const oneLine = (text: string): string => (/[\r\n]/.test(text) ? JSON.stringify(JSON.parse(text)) : text);

@@ -43,9 +43,9 @@ function readToken(file: string): string {
   try {
     text = readFileSync(file, "utf8").trim();
   } catch (cause) {
-    throw new HoldfastError("invalid_input", `--token-file: ${JSON.stringify(file)} cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown reason"})`, {
-      details: { field: "token-file" },
-    });
+    const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
+    const problem = code === "ENOENT" ? `there is no file ${JSON.stringify(file)}` : `${JSON.stringify(file)} cannot be read (${code})`;
+    throw new HoldfastError("invalid_input", `--token-file: ${problem}`, { details: { field: "token-file" } });
   }
   if (!tokenForm.test(text)) throw new HoldfastError("invalid_input", "--token-file: must hold one token and nothing else", { details: { field: "token-file" } });
   return text;

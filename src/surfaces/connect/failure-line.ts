@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../../kernel/errors.ts";
 import type { RequestId } from "../mcp/json-rpc.ts";
 import { errorLine, isPlainObject } from "../mcp/json-rpc.ts";
+import { WrongAnswer } from "./messages-in.ts";
 import { TooLong } from "./read-answer.ts";
 import { ConnectionFailure } from "./remote.ts";
 
@@ -19,13 +20,9 @@ const failureLine = (id: RequestId, { code, message, hint }: Told): string => er
 /** No answer came. `mayHaveHappened`: what was asked changes something, and has perhaps arrived. */
 export function unansweredLine(id: RequestId, failure: unknown, place: string, mayHaveHappened: boolean): string {
   if (failure instanceof TooLong) return failureLine(id, { code: "limit_exceeded", message: "The server's answer is too long to be passed on." });
+  if (failure instanceof WrongAnswer) return lostLine(id, `${place} ${failure.message}`, mayHaveHappened, { code: "unavailable", hint: serverHint });
   const { reason, isFinal, kind } = failure instanceof ConnectionFailure ? failure : new ConnectionFailure("cut", failure);
-  if (kind === "cut" && mayHaveHappened)
-    return failureLine(id, {
-      code: "outcome_unknown",
-      message: `The connection to ${place} broke before the answer (${reason}): whether the call took effect is not known.`,
-      hint: 'Ask again with the same request key (_meta["holdfast/request-key"]), or read.',
-    });
+  if (kind === "cut" && mayHaveHappened) return lostLine(id, `The connection to ${place} broke before the answer (${reason})`, true);
   if (isFinal) return failureLine(id, { code: "unavailable", message: `${place} does not speak to us as it should (${reason}).`, hint: hintOf(reason) });
   return failureLine(id, {
     code: "unavailable",
@@ -34,10 +31,23 @@ export function unansweredLine(id: RequestId, failure: unknown, place: string, m
   });
 }
 
+/** The client closed its end, and the time that requests have then is over. */
+export const closedLine = (id: RequestId, place: string, mayHaveHappened: boolean): string =>
+  lostLine(id, `Standard input ended before ${place} answered`, mayHaveHappened, { code: "cancelled" });
+
+/** Where the request may have taken effect, that is what its sender has to know; `otherwise` nothing has happened. */
+function lostLine(id: RequestId, what: string, mayHaveHappened: boolean, otherwise: Omit<Told, "message"> = { code: "unavailable" }): string {
+  if (!mayHaveHappened) return failureLine(id, { ...otherwise, message: `${what}.` });
+  return failureLine(id, {
+    code: "outcome_unknown",
+    message: `${what}: whether the call took effect is not known.`,
+    hint: 'Ask again with the same request key (_meta["holdfast/request-key"]), or read.',
+  });
+}
+
+const serverHint = "Check that the address is that of a Holdfast server, http:// or https:// as it is.";
 const hintOf = (reason: string): string =>
-  /CERT|SELF_SIGNED|VERIFY/.test(reason)
-    ? "Its certificate is not trusted on this machine; NODE_EXTRA_CA_CERTS names a file with your own authority's."
-    : "Check that the address is that of a Holdfast server, http:// or https:// as it is.";
+  /CERT|SELF_SIGNED|VERIFY/.test(reason) ? "Its certificate is not trusted on this machine; NODE_EXTRA_CA_CERTS names a file with your own authority's." : serverHint;
 
 /** What the server refused, in its own words where it has some for a client of MCP. */
 export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, place: string): string {
@@ -60,7 +70,7 @@ const refusals: Readonly<Record<number, (place: string) => Told>> = {
   308: elsewhere,
   401: (place) => ({
     code: "unauthenticated",
-    message: `${place} wants another credential.`,
+    message: `${place} wants a credential that it knows.`,
     hint: "Set HOLDFAST_TOKEN to a token of that server, or name a file that holds one with --token-file; holdfast token create makes one there.",
   }),
   403: (place) => ({ code: "forbidden", message: `${place} does not let this caller in.` }),

@@ -91,7 +91,7 @@ export class Link {
 }
 
 /** A message of the bridge's own, on the client's behalf. */
-const own = (body: Buffer, method: string): Outgoing => ({ body, ids: [], method, isRepeatable: true, abort: new AbortController() });
+const own = (body: Buffer, method: string): Outgoing => ({ body, ids: [], unanswered: new Set(), method, isRepeatable: true, abort: new AbortController() });
 
 async function resultOf(response: IncomingMessage): Promise<Readonly<Record<string, unknown>> | undefined> {
   const text = (await readBody(response)).toString("utf8");

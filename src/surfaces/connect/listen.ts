@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { RequestId } from "../mcp/json-rpc.ts";
 import { isPlainObject } from "../mcp/json-rpc.ts";
 import { isEvents } from "./link.ts";
+import { requireMessage } from "./messages-in.ts";
 import { readEvents } from "./read-answer.ts";
 
 const subscriptionIdKey = "io.modelcontextprotocol/subscriptionId";
@@ -56,7 +57,7 @@ export async function listen({ listened, signal, open, wait, pass, deliver }: Li
 }
 
 function kindOf(data: string, id: RequestId): "confirmed" | "over" | "refused" | "other" {
-  const message = JSON.parse(data) as { readonly id?: unknown; readonly method?: unknown; readonly error?: unknown };
+  const message = requireMessage(data);
   if (message.method === "notifications/subscriptions/acknowledged") return "confirmed";
   if (message.method !== undefined || message.id !== id) return "other";
   return message.error === undefined ? "over" : "refused";

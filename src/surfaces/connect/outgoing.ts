@@ -7,6 +7,8 @@ export interface Outgoing {
   readonly body: Buffer;
   /** The requests in it: one, several in a batch, none in a notification. */
   readonly ids: readonly RequestId[];
+  /** Those of them for which nothing has come yet. */
+  readonly unanswered: Set<RequestId>;
   readonly method?: string;
   /** What it says of itself in the era without sessions; absent in the earlier one. */
   readonly envelope?: Readonly<Record<string, string>>;
@@ -33,9 +35,11 @@ export function outgoing(line: Buffer, message: Message): Outgoing {
   const params = "method" in message ? message.params : undefined;
   const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
   const version = meta?.[versionKey];
+  const ids = isRequest(message) ? [message.id] : [];
   return {
     body: Buffer.from(line),
-    ids: isRequest(message) ? [message.id] : [],
+    ids,
+    unanswered: new Set(ids),
     method,
     envelope: typeof version === "string" && method !== undefined ? envelopeHeaders(version, method, params) : undefined,
     isRepeatable: method !== "tools/call" || typeof meta?.[requestKey] === "string",
@@ -44,12 +48,10 @@ export function outgoing(line: Buffer, message: Message): Outgoing {
 }
 
 /** A batch, which one of the earlier revisions has. What is in it is not told apart: it may not be sent twice. */
-export const outgoingBatch = (line: Buffer, messages: readonly Message[]): Outgoing => ({
-  body: Buffer.from(line),
-  ids: messages.flatMap((message) => (isRequest(message) ? [message.id] : [])),
-  isRepeatable: false,
-  abort: new AbortController(),
-});
+export function outgoingBatch(line: Buffer, messages: readonly Message[]): Outgoing {
+  const ids = messages.flatMap((message) => (isRequest(message) ? [message.id] : []));
+  return { body: Buffer.from(line), ids, unanswered: new Set(ids), isRepeatable: false, abort: new AbortController() };
+}
 
 function envelopeHeaders(version: string, method: string, params: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, string>> {
   const member = Object.hasOwn(namedBy, method) ? params?.[namedBy[method] as string] : undefined;

@@ -5,6 +5,8 @@ export interface PatienceOptions {
   /** For so long a request is tried again; without an end for a stream. */
   readonly forMs: number;
   readonly signal: AbortSignal;
+  /** Whatever is left of the time above, nobody waits beyond this. */
+  readonly endsAtMs: () => number;
 }
 
 const firstMs = 100;
@@ -23,9 +25,9 @@ export class Patience {
 
   /** False: enough. */
   async wait(atLeastMs = 0): Promise<boolean> {
-    const { clock, forMs, signal } = this.#options;
+    const { clock, forMs, signal, endsAtMs } = this.#options;
     const ms = Math.max(atLeastMs, this.#nextMs * (0.5 + Math.random() / 2));
-    if (signal.aborted || clock.nowMs() + ms - this.#fromMs > forMs) return false;
+    if (signal.aborted || clock.nowMs() + ms > Math.min(this.#fromMs + forMs, endsAtMs())) return false;
     this.#nextMs = Math.min(longestMs, 2 * this.#nextMs);
     await clock.sleep(ms, signal);
     return !signal.aborted;

@@ -155,7 +155,7 @@ describe("what stands in the way is told as the answer to the request concerned"
 
   test.each(eras)("no token, or a wrong one, in the %s era", async (era) => {
     await using without = openBridge(server.url);
-    expect(await refusal(without, era)).toMatchObject({ data: { code: "unauthenticated" } });
+    expect(await refusal(without, era)).toMatchObject({ data: { code: "unauthenticated", hint: expect.stringMatching(/^Set HOLDFAST_TOKEN .* --token-file/) } });
     await using wrong = openBridge(server.url, { token: `hf_${"x".repeat(43)}` });
     const told = await refusal(wrong, era);
     expect(told).toMatchObject({ data: { code: "unauthenticated" } });
@@ -209,7 +209,7 @@ describe("a client that", () => {
     raw.send({ jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "state_set", arguments: { key: "last", value: 1 } } });
     raw.stdin.end();
     expect((await raw.answer(7)).result.structuredContent).toMatchObject({ ok: true });
-    await raw.ended;
+    expect(await raw.ended).toBe(true);
     expect(server.logged.some(({ event, facts }) => event === "request" && facts.method === "DELETE" && facts.status === 200)).toBe(true);
   });
 
@@ -224,8 +224,29 @@ describe("a client that", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     const startedMs = performance.now();
     raw.stdin.end();
-    await raw.ended;
+    expect(await raw.ended).toBe(false);
     expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect((await raw.answer(1)).error).toMatchObject({ message: expect.stringMatching(/^Standard input ended before .* answered/), data: { code: "outcome_unknown" } });
+  });
+
+  test.each(eras)("closes its end at once, where no server is, is told so before the bridge ends, in the %s era", async (era) => {
+    const raw = openBridge(`http://127.0.0.1:${await freePort()}`, { endMsMax: 3_000 });
+    raw.send({ jsonrpc: "2.0", id: "read", method: "tools/list", params: paramsFor(era, {}) });
+    raw.send({ jsonrpc: "2.0", id: "write", method: "tools/call", params: paramsFor(era, { name: "state_set", arguments: { key: "k", value: 1 } }) });
+    raw.stdin.end();
+    expect(await raw.ended).toBe(false);
+    for (const id of ["read", "write"])
+      expect((await raw.answer(id)).error).toMatchObject({
+        message: expect.stringContaining("ECONNREFUSED"),
+        data: { code: "unavailable", hint: expect.stringContaining("holdfast serve") },
+      });
+  });
+
+  test("closes its end while it listens is owed nothing", async () => {
+    const raw = openBridge(server.url, { token, endMsMax: 100 });
+    await subscribe(raw, "stateless", "holdfast://state/listened");
+    raw.stdin.end();
+    expect(await raw.ended).toBe(true);
   });
 
   test("goes away ends the bridge", async () => {

@@ -136,6 +136,87 @@ describe("a server that", () => {
     expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("nothing that is MCP") });
   });
 
+  const json = (text: string) => (response: ServerResponse) => void response.writeHead(200, { "content-type": "application/json" }).end(text);
+  const events =
+    (...data: readonly string[]) =>
+    (response: ServerResponse): void =>
+      void response.writeHead(200, { "content-type": "text/event-stream" }).end(data.map((text) => `data: ${text}\n\n`).join(""));
+  const foreign = JSON.stringify({ jsonrpc: "2.0", id: "another", result: { fine: false } });
+
+  test.each([
+    ["the answer to another request", json(foreign), /\/mcp answered another request than this one/],
+    ["the answer to another request, in an event", events(foreign), /\/mcp answered another request than this one/],
+    ["what begins like MCP and is no JSON, in an event", events('{"jsonrpc":"2.0","id":'), /\/mcp answered with something that is no MCP/],
+    ["a question of its own", json('{"jsonrpc":"2.0","id":1001,"method":"roots/list"}'), /\/mcp answered another request than this one/],
+    ["a bow", status(202), /\/mcp has taken this request without answering it/],
+  ])("answers with %s: its caller is told so at once, and that a call may have happened", async (_what, step, problem) => {
+    await using server = await scripted(step);
+    await using raw = openBridge(server.url);
+    const { id, error } = await raw.request("tools/list", paramsFor("stateless"));
+    expect({ id, error }).toEqual({
+      id: 1_001,
+      error: { code: -32_000, message: expect.stringMatching(problem), data: { code: "unavailable", hint: expect.stringContaining("address") } },
+    });
+    const call = await raw.request("tools/call", write());
+    expect(call).toMatchObject({ id: 1_002, error: { message: expect.stringMatching(problem), data: { code: "outcome_unknown" } } });
+    // What it said is the client's to judge; it was asked once each time.
+    expect(server.asked.length).toBe(2);
+    expect(raw.lines.filter((line) => line === foreign).length).toBe(_what.startsWith("the answer to another") ? 2 : 0);
+  });
+
+  test.each([
+    ["what begins like MCP and is no JSON", '{"jsonrpc":"2.0",\n"id":1001,'],
+    ["MCP of another version", '{"jsonrpc":"1.0","id":1001,"result":{}}'],
+    ["a list with something else in it", '[{"jsonrpc":"2.0","id":1001,"result":{}},7]'],
+  ])("answers with %s is no MCP either", async (_what, body) => {
+    await using server = await scripted(json(body));
+    await using raw = openBridge(server.url);
+    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("nothing that is MCP") });
+  });
+
+  test("refuses without saying whom is understood: it was asked one thing", async () => {
+    await using server = await scripted(json('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Not like this."}}'));
+    await using raw = openBridge(server.url);
+    expect(await raw.request("tools/list", paramsFor("stateless"))).toMatchObject({ id: 1_001, error: { code: -32_600, message: "Not like this." } });
+  });
+
+  test("answers a part of a batch: the rest is told that there is no answer", async () => {
+    await using server = await scripted(json('[{"jsonrpc":"2.0","id":"a","result":{}}]'), events('{"jsonrpc":"2.0","id":"c","result":{}}', "nonsense"));
+    await using raw = openBridge(server.url);
+    const ask = (...ids: readonly string[]) => raw.send(ids.map((id) => ({ jsonrpc: "2.0", id, method: "ping" })));
+    ask("a", "b");
+    expect((await raw.answer("b")).error?.data).toMatchObject({ code: "outcome_unknown" });
+    ask("c", "d");
+    expect((await raw.answer("d")).error?.data).toMatchObject({ code: "outcome_unknown" });
+    expect(raw.lines.flatMap((line) => JSON.parse(line)).map(({ id, error }) => [id, error === undefined])).toEqual([
+      ["a", true],
+      ["b", false],
+      ["c", true],
+      ["d", false],
+    ]);
+  });
+
+  test("answers with brackets beyond measure is not parsed", async () => {
+    await using server = await scripted(json(`{"jsonrpc":"2.0","id":1001,"result":${"[".repeat(4_000_000)}`));
+    await using raw = openBridge(server.url);
+    expect((await raw.request("tools/list", paramsFor("stateless"))).error?.data).toMatchObject({ code: "limit_exceeded" });
+  });
+
+  test("says on a session's stream what is no message is not passed on", async () => {
+    const greeted = (response: ServerResponse, { message }: Asked): void => {
+      response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "session-1" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "odd", version: "1" } } }));
+    };
+    const told = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+    await using server = await scripted(greeted, status(202), events("nonsense", told));
+    await using raw = openBridge(server.url);
+    await raw.request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } });
+    raw.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    await raw.next(({ method }) => method === "notifications/tools/list_changed");
+    expect(raw.lines).not.toContain("nonsense");
+    expect(raw.logged).toContainEqual({ event: "event_unreadable", facts: {} });
+  });
+
   test("is told in headers what the body says, in the one era, and what was agreed on, in the other", async () => {
     const greeted = (response: ServerResponse, { message }: Asked): void => {
       response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "session-1" });

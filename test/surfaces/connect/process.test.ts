@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Finished } from "../../support/cli-process.ts";
 import { buildExecutable, startExecutable } from "../../support/cli-process.ts";
 import { startHttpProcess } from "../../support/http-process.ts";
 import type { Era } from "../../support/mcp-connection.ts";
@@ -17,12 +18,17 @@ import { loopbackCertificate } from "../../support/servers/loopback-certificate.
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 let store: string;
 let token: string;
+/** Begun first and looked at last: it takes the seconds for which a server is waited for when nobody asks any more. */
+let askedInVain: Promise<Finished>;
 beforeAll(async () => {
   built = await buildExecutable();
   store = `sqlite:${join(built.folder, "store.db")}`;
   const { stdout } = await startExecutable(built.main, ["token", "create", "--name", "ci", "--role", "write", "--namespace", "default", "--store", store, "--json"], { env })
     .finished;
   token = JSON.parse(stdout).secret;
+  const { child, finished } = startExecutable(built.main, ["connect", `http://127.0.0.1:${await freePort()}`], { env, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin?.end('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+  askedInVain = finished;
 }, 60_000);
 afterAll(() => built?.remove());
 
@@ -106,12 +112,14 @@ describe("holdfast connect", () => {
     ["two addresses", ["http://a", "http://b"]],
     ["an address that is none", ["nonsense"]],
     ["a token in the address", ["http://user:hunter2@127.0.0.1:1"]],
-    ["a token file that is not there", ["http://127.0.0.1:1", "--token-file", "/nonexistent/token"]],
-  ])("given %s says what is wrong and exits with 2", async (_what, args) => {
+    ["a token file that is not there", ["http://127.0.0.1:1", "--token-file", "/nonexistent/token"], '--token-file: there is no file "/nonexistent/token"'],
+    ["a token file that is a folder", ["http://127.0.0.1:1", "--token-file", "/"], '--token-file: "/" cannot be read (EISDIR)'],
+  ])("given %s says what is wrong and exits with 2", async (_what, args, problem = "") => {
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).not.toContain("hunter2");
     expect(stderr.length).toBeGreaterThan(10);
+    expect(stderr).toContain(problem);
   });
 
   test("given a token that cannot be one says so without repeating it", async () => {
@@ -129,6 +137,12 @@ describe("holdfast connect", () => {
     expect(await finished).toMatchObject({ code: 0, signal: null });
     const other = startExecutable(built.main, ["connect", "http://127.0.0.1:1"], { env });
     expect(await other.finished).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  });
+
+  test("whose input ends while no server answers says so to whoever asked, and exits with 6", { timeout: 60_000 }, async () => {
+    const { code, stdout } = await askedInVain;
+    expect(code).toBe(6);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining("cannot be reached"), data: { code: "unavailable" } } });
   });
 
   test("is described to people", async () => {
