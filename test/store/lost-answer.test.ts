@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
-import { systemClock } from "../../src/kernel/clock.ts";
 import { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { keyRange } from "../../src/store/ranges.ts";
@@ -88,21 +86,23 @@ test("after an answer was lost, no refusal of the second try says that nothing w
 });
 
 test("a commit that stood behind one without an answer is refused with it, instead of beginning to wait anew", async () => {
-  const engine = new MemoryEngine(systemClock);
+  const clock = manualClock();
   let sent = 0;
-  const silent: Engine = Object.assign(Object.create(engine) as Engine, {
+  const silent: Engine = Object.assign(Object.create(new MemoryEngine(clock)) as Engine, {
     commit: async () => {
       sent += 1;
-      await sleep(400);
+      await clock.sleep(400);
       throw new HoldfastError("outcome_unknown", "No answer came in time.");
     },
   });
-  const store = openNamespaceStore(silent, "silent", systemClock);
+  const store = openNamespaceStore(silent, "silent", clock);
   const put = (key: string) => store.commit({ writer: "tester", writes: [{ op: "put", key, value: 1 }] });
   const first = put("a").catch((error: HoldfastError) => error.code);
-  await sleep(50);
+  await clock.advanceBy(50);
   const behind = put("b").catch((error: HoldfastError) => error.code);
-  await sleep(330);
+  await clock.advanceBy(330);
   const justNow = put("c").catch((error: HoldfastError) => error.code);
+  await clock.advanceBy(20);
+  await clock.advanceBy(400);
   expect([await first, await behind, await justNow, sent]).toEqual(["outcome_unknown", "unavailable", "outcome_unknown", 2]);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
 import { openHoldfast } from "../../src/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -9,6 +9,7 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, Store } from "../../src/store/store.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
+import { timed } from "../support/in-time.ts";
 import { OwnPostgres } from "../support/servers/own-postgres.ts";
 import { startPostgres } from "../support/servers/postgres-server.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
@@ -18,15 +19,9 @@ const own = new OwnPostgres();
 const freshUrl = (query?: string): string => own.freshUrl(query);
 const storeOf = (engine: Engine): Store => openNamespaceStore(engine, namespace, systemClock);
 
-async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly result: PromiseSettledResult<T> }> {
-  const startMs = performance.now();
-  const [result] = await Promise.allSettled([work]);
-  return { ms: performance.now() - startMs, result: result as PromiseSettledResult<T> };
-}
-
 const reasonOf = (result: PromiseSettledResult<unknown>): HoldfastError => (result as PromiseRejectedResult).reason as HoldfastError;
 
-test("a server that was killed and came back is used again by itself, and nothing acknowledged is lost", { timeout: 30_000 }, async () => {
+test("a server that was killed and came back is used again by itself, and nothing acknowledged is lost", async () => {
   await using engine = await openPostgresEngine({ url: freshUrl("&deadline=5s") });
   const store = storeOf(engine);
   for (let round = 1; round <= 2; round += 1) {
@@ -35,18 +30,17 @@ test("a server that was killed and came back is used again by itself, and nothin
     expect(await codeOf(store.read(everything))).toBe("unavailable");
     expect(await codeOf(store.commit(commitOf(put("a", "lost"))))).toBe("unavailable");
     await own.server.restart();
-    const startMs = performance.now();
-    await expect
-      .poll(
-        () =>
-          store.read(everything).then(
-            ({ entries }) => entries,
-            () => undefined,
-          ),
-        { timeout: 5_000 },
+    const back = expect
+      .poll(() =>
+        store.read(everything).then(
+          ({ entries }) => entries,
+          () => undefined,
+        ),
       )
       .toMatchObject([{ value: round, version: round }]);
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    const { ms, result } = await timed(back);
+    if (result.status === "rejected") throw result.reason;
+    expect(ms).toBeLessThan(5_000);
   }
 });
 
@@ -59,10 +53,8 @@ test("a polite restart between two calls is not noticed by the second: idle conn
   expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 2 }]);
 });
 
-test("a server that hears and does not answer costs a caller the deadline and no more: reads and unsent commits are unavailable, a sent commit is unknown", {
-  timeout: 30_000,
-}, async () => {
-  const url = freshUrl("&deadline=1s");
+test("a server that hears and does not answer costs a caller the deadline and no more: reads and unsent commits are unavailable, a sent commit is unknown", async () => {
+  const url = freshUrl("&deadline=2s");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   const store = storeOf(engine);
@@ -72,10 +64,10 @@ test("a server that hears and does not answer costs a caller the deadline and no
   for (const call of [() => store.read(everything), () => store.commit(commitOf(put("a", 2)))]) {
     const { ms, result } = await timed<unknown>(call());
     expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
-    expect(ms).toBeLessThan(1_800);
+    expect(ms).toBeLessThan(2_800);
   }
   await proxy.heal();
-  await expect.poll(() => codeOrOk(store.read(everything)), { timeout: 5_000 }).toBe("ok");
+  await expect.poll(() => codeOrOk(store.read(everything))).toBe("ok");
   expect((await store.read(everything)).entries).toMatchObject([{ value: 1 }]);
 });
 
@@ -85,7 +77,7 @@ const codeOrOk = (call: Promise<unknown>): Promise<string> =>
     (error: HoldfastError) => error.code,
   );
 
-test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", { timeout: 60_000 }, async () => {
+test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", { timeout: 120_000 }, async () => {
   const url = freshUrl("&deadline=2s&pool=1");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
@@ -93,8 +85,7 @@ test("an answer that is cut off is the truth, or nothing changed, or unknown; th
   const store = storeOf(engine);
   await commit(store, put("warm", 0));
   const seen = new Set<string>();
-  // The whole dialogue of a commit has some 600 bytes of answers: cut at every part of it.
-  for (let afterBytes = 0; afterBytes <= 900; afterBytes += 45) {
+  const cutAt = async (afterBytes: number): Promise<void> => {
     await codeOrOk(store.read(everything));
     await proxy.set({ kind: "cut-answers", afterBytes, times: 1 });
     const key = `cut ${afterBytes}`;
@@ -106,9 +97,12 @@ test("an answer that is cut off is the truth, or nothing changed, or unknown; th
     if (code === "ok") expect(there).toBe(1);
     if (code === "unavailable") expect(there).toBe(0);
     // Asked again, it happens once, whatever the first answer was.
-    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request }))), { timeout: 5_000 }).toBe("ok");
+    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request })))).toBe("ok");
     expect((await direct.read(namespace, [{ start: key, end: `${key}\0` }], {})).entries).toMatchObject([{ version: 1 }]);
-  }
+  };
+  // The whole dialogue of a commit has some 600 bytes of answers: cut at every part of it, and in between, until one was cut where its answer lies.
+  for (let round = 0; round < 9 && (round === 0 || !seen.has("outcome_unknown")); round += 1)
+    for (let afterBytes = round * 5; afterBytes <= 900; afterBytes += 45) await cutAt(afterBytes);
   expect([...seen].sort()).toEqual(expect.arrayContaining(["ok", "outcome_unknown"]));
   for (const code of seen) expect(["ok", "unavailable", "outcome_unknown"]).toContain(code);
 });
@@ -128,8 +122,8 @@ test.each([
   await commit(storeOf(engine), put("a", 3));
 });
 
-test("a network that goes dead under load ends every call within its deadline, and what was answered is true", { timeout: 30_000 }, async () => {
-  const url = freshUrl("&deadline=1s");
+test("a network that goes dead under load ends every call within its deadline, and what was answered is true", async () => {
+  const url = freshUrl("&deadline=2s");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using direct = await openPostgresEngine({ url });
@@ -138,7 +132,7 @@ test("a network that goes dead under load ends every call within its deadline, a
     let last = 0;
     for (;;) {
       const { ms, result } = await timed(storeOf(engine).commit(commitOf(put(`k${i}`, last + 1))));
-      expect(ms).toBeLessThan(1_900);
+      expect(ms).toBeLessThan(2_900);
       if (result.status === "rejected") return { last, code: reasonOf(result).code };
       last += 1;
     }
@@ -155,28 +149,33 @@ test("a network that goes dead under load ends every call within its deadline, a
   expect([...endings].every((code) => code === "unavailable" || code === "outcome_unknown")).toBe(true);
 });
 
-test("whoever stands still with the namespace's lock loses it after half a deadline, and the others go on", { timeout: 30_000 }, async () => {
-  const url = freshUrl("&deadline=2s&pool=1");
+test("whoever stands still with the namespace's lock loses it after half a deadline, and the others go on", async () => {
+  const url = freshUrl("&deadline=5s&pool=1");
   await using proxy = await FaultProxy.open(own.server.port);
   await using stopped = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using other = await openPostgresEngine({ url });
+  const outsider = new pg.Client(own.server.url);
+  await outsider.connect();
+  onTestFinished(() => outsider.end());
+  const sessions = async (where: string): Promise<number> => (await outsider.query(`SELECT 1 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${where}`)).rows.length;
   await commit(storeOf(stopped), put("a", 1));
   // The notification of that has gone out too.
-  await delay(200);
+  await expect.poll(() => sessions("state = 'idle' AND query LIKE '%pg_notify%'")).toBe(1);
   // A key that it does not remember makes it look first. The answer to that is held back: it has the lock and does not know it.
   await proxy.set({ kind: "black-hole", only: "answers" });
   const lost = codeOrOk(storeOf(stopped).commit(commitOf([put("a", "never"), put("new", 1)])));
-  await delay(100);
+  await expect.poll(() => sessions("state = 'idle in transaction'")).toBe(1);
+  const startMs = performance.now();
   const { ms, result } = await timed(storeOf(other).commit(commitOf(put("a", 2))));
   expect(result).toMatchObject({ status: "fulfilled", value: { ok: true, revision: 2 } });
-  expect(ms).toBeGreaterThan(300);
-  expect(ms).toBeLessThan(1_900);
+  expect(performance.now() - startMs).toBeGreaterThan(300);
+  expect(ms).toBeLessThan(4_750);
   expect(await lost).toBe("unavailable");
   expect((await storeOf(other).read(everything)).entries).toMatchObject([{ value: 2, version: 2 }]);
 });
 
-test("a namespace that somebody else keeps locked gives unavailable at the deadline, and nothing was changed", { timeout: 30_000 }, async () => {
-  const url = freshUrl("&deadline=500ms");
+test("a namespace that somebody else keeps locked gives unavailable at the deadline, and nothing was changed", async () => {
+  const url = freshUrl("&deadline=2s");
   await using engine = await openPostgresEngine({ url });
   await commit(storeOf(engine), put("a", 1));
   const other = new pg.Client(own.server.url);
@@ -185,16 +184,18 @@ test("a namespace that somebody else keeps locked gives unavailable at the deadl
   await other.query(`SELECT 1 FROM ${own.schema}.namespace FOR UPDATE`);
   const { ms, result } = await timed(storeOf(engine).commit(commitOf(put("a", 2))));
   expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
-  expect(ms).toBeLessThan(1_500);
+  expect(ms).toBeLessThan(3_000);
   // Reading waits for no lock.
   expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 1 }]);
   await other.query("ROLLBACK");
   await other.end();
-  await expect.poll(() => codeOrOk(storeOf(engine).commit(commitOf(put("a", 3))))).toBe("ok");
+  // Asked again under one key, it happens once, also where a busy machine was too late with the first answer.
+  const request = { key: "again", fingerprint: "f", note: null };
+  await expect.poll(() => codeOrOk(storeOf(engine).commit(commitOf(put("a", 3), { request })))).toBe("ok");
   expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 3, version: 2 }]);
 });
 
-test("a watcher whose connection was reset hears of what was committed meanwhile, in order and once", { timeout: 30_000 }, async () => {
+test("a watcher whose connection was reset hears of what was committed meanwhile, in order and once", async () => {
   const url = freshUrl();
   await using proxy = await FaultProxy.open(own.server.port);
   await using watching = await openPostgresEngine({ url: proxy.urlFor(url) });
@@ -217,13 +218,13 @@ test("a watcher whose connection was reset hears of what was committed meanwhile
     if (i % 7 === 0) proxy.resetAll();
     await delay(20);
   }
-  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(21);
+  await expect.poll(() => heard.length).toBe(21);
   expect(heard).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   stop.abort();
   await watcher;
 });
 
-test("a script that leaves a store open ends by itself, one that closes it or only watches it ends when it is through, each with exit code 0", { timeout: 30_000 }, async () => {
+test("a script that leaves a store open ends by itself, one that closes it or only watches it ends when it is through, each with exit code 0", async () => {
   const url = freshUrl();
   const leaving = ["leave", "close"].map((way) => spawnWorker<{ done: string }>("store-leaver", { url, way }));
   const watching = spawnWorker<{ done: string }>("store-leaver", { url, way: "watch" });
@@ -254,7 +255,7 @@ test("a commit is durable even where the role's default is not to wait for the d
   await own.server.query("ALTER ROLE holdfast RESET synchronous_commit");
 });
 
-test("health reads back what the server promises and warns of what breaks it", { timeout: 20_000 }, async () => {
+test("health reads back what the server promises and warns of what breaks it", async () => {
   await using engine = await openPostgresEngine({ url: freshUrl() });
   const { engine: name, durability, facts, warnings } = await engine.health(namespace);
   expect({ name, durability, facts, warnings }).toMatchObject({
@@ -273,7 +274,7 @@ test("health reads back what the server promises and warns of what breaks it", {
     },
     warnings: [],
   });
-  expect(Math.abs(facts.clock_difference_ms as number)).toBeLessThan(1_000);
+  await expect.poll(async () => Math.abs((await engine.health(namespace)).facts.clock_difference_ms as number)).toBeLessThan(1_000);
 
   await using unsafe = await startPostgres({ settings: { fsync: "off" } });
   await using careless = await openPostgresEngine({ url: unsafe.superuserUrl });

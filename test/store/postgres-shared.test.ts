@@ -12,6 +12,7 @@ import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Commit, CommitResult, Engine, Store } from "../../src/store/store.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
+import { onceWithin, timed } from "../support/in-time.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { OwnPostgres } from "../support/servers/own-postgres.ts";
 import { commitOf, put } from "./conformance/fixture.ts";
@@ -67,18 +68,29 @@ test("eight namespaces that are written to at once take two transactions, not ei
   );
   const transactions = vi.spyOn(Roads.prototype, "writing");
   onTestFinished(() => void transactions.mockRestore());
-  // A new key each time must be looked for, the same one is remembered.
-  for (const key of ["b", "b", "b", "c", "c"]) {
+  // A new key each time must be looked for, the same one is remembered. Where a slow machine made it too old to be believed, that is found out in one more.
+  const takes = async (key: string): Promise<number> => {
     transactions.mockClear();
     const results = await commitAll(
       engine,
       allOf((name) => commitOf(put(key, name))),
     );
     expect(codes(results)).toEqual(names.map(() => "ok"));
-    expect(transactions.mock.calls.length).toBeLessThanOrEqual(2);
+    return transactions.mock.calls.length;
+  };
+  let rounds = 0;
+  let most = 3;
+  for (; rounds < 10 && most > 2; rounds += 1) {
+    const taken: number[] = [];
+    for (const key of [`b${rounds}`, `b${rounds}`, `b${rounds}`, `c${rounds}`, `c${rounds}`]) taken.push(await takes(key));
+    most = Math.max(...taken);
   }
-  expect(await valuesOf(engine, "c")).toEqual(names);
-  for (const name of names) expect(await engine.read(name, [everything], {})).toMatchObject({ revision: 6, entries: [{ version: 1 }, { version: 3 }, { version: 2 }] });
+  expect(most).toBeLessThanOrEqual(2);
+  expect(await valuesOf(engine, "c0")).toEqual(names);
+  for (const name of names) {
+    const { revision, entries } = await engine.read(name, [everything], {});
+    expect([revision, entries.find(({ key }) => key === "b0")?.version, entries.find(({ key }) => key === "c0")?.version]).toEqual([1 + 5 * rounds, 3, 2]);
+  }
 });
 
 test("histories of four namespaces side by side give each the answers of the memory engine, 12 times", { timeout: 120_000 }, async () => {
@@ -179,42 +191,39 @@ test("a namespace that was emptied and made anew by another process is found aga
 });
 
 test("a namespace that somebody keeps locked waits by itself: the others are written at once, and it goes on when it is free, or is unavailable in time", async () => {
-  await using engine = await openPostgresEngine({ url: freshUrl("&deadline=2s") });
+  const [url, deadlineMs] = [freshUrl(), 4_000];
+  await using patient = await openPostgresEngine({ url });
+  await using engine = await openPostgresEngine({ url: `${url}&deadline=${deadlineMs}ms` });
   await commitAll(
     engine,
     allOf(() => commitOf(put("a", 0))),
   );
   const client = await outsider();
-  for (const [value, heldMs, code] of [
-    [1, 800, "ok"],
-    [2, 2_500, "unavailable"],
-  ] as const) {
+  /** For how long at most those wait whom nobody holds up, and the others once it is free. */
+  const commitWhileHeld = async (engine: Engine, value: number, heldMs: number, code: string): Promise<number> => {
     await client.query("BEGIN");
     await client.query(`SELECT 1 FROM ${schema()}.namespace WHERE name IN ('n0', 'n1') FOR UPDATE`);
     const startMs = performance.now();
     const tookMs = new Map<string, number>();
-    const ended = Promise.all(
-      names.map(async (name) => {
-        const ending = await endingOf(engine.commit(name, [prepareCommit(commitOf(put("a", value)))]));
-        tookMs.set(name, performance.now() - startMs);
-        return ending;
-      }),
-    );
-    await delay(heldMs);
+    const calls = names.map(async (name) => {
+      const { ms, result } = await timed(engine.commit(name, [prepareCommit(commitOf(put("a", value)))]));
+      tookMs.set(name, performance.now() - startMs);
+      if (code === "unavailable") expect(ms).toBeLessThan(deadlineMs + 400);
+      return result.status === "fulfilled" ? "ok" : (result.reason as HoldfastError).code;
+    });
+    await Promise.all([delay(heldMs), ...calls.slice(2)]);
+    const freeMs = performance.now();
     await client.query("ROLLBACK");
-    expect(await ended).toEqual(names.map((_, i) => (i < 2 ? code : "ok")));
-    for (const [i, name] of names.entries()) {
-      if (i >= 2) expect(tookMs.get(name)).toBeLessThan(750);
-      else expect(tookMs.get(name)).toBeGreaterThan(Math.min(heldMs - 50, 1_300));
-      expect(tookMs.get(name)).toBeLessThan(2_400);
-    }
-  }
+    expect(await Promise.all(calls)).toEqual(names.map((_, i) => (i < 2 ? code : "ok")));
+    for (const name of names.slice(0, 2)) expect(tookMs.get(name)).toBeGreaterThan(Math.min(heldMs - 50, 0.65 * deadlineMs));
+    return Math.max(performance.now() - freeMs, ...names.slice(2).map((name) => tookMs.get(name) as number));
+  };
+  await onceWithin(750, () => commitWhileHeld(patient, 1, 800, "ok"));
+  await onceWithin(750, () => commitWhileHeld(engine, 2, deadlineMs + 500, "unavailable"));
   expect(await valuesOf(engine)).toEqual([1, 1, ...names.slice(2).map(() => 2)]);
 });
 
-test("processes that write to the same namespaces in other orders, and somebody who locks them in any order, never wait for each other in a circle", {
-  timeout: 30_000,
-}, async () => {
+test("processes that write to the same namespaces in other orders, and somebody who locks them in any order, never wait for each other in a circle", async () => {
   const url = freshUrl();
   const engines = await Promise.all([0, 1, 2].map(() => openPostgresEngine({ url })));
   onTestFinished(async () => void (await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()))));
@@ -224,15 +233,17 @@ test("processes that write to the same namespaces in other orders, and somebody 
   );
   const untilMs = performance.now() + 1_500;
   const added = new Map(names.map((name) => [name, 0]));
+  /** For a while, and until each of them was written to, however slow the machine is. */
+  const goesOn = (): boolean => performance.now() < untilMs || Math.min(...added.values()) === 0;
   const counter = async (store: Store): Promise<void> => {
-    while (performance.now() < untilMs) {
+    while (goesOn()) {
       const [entry] = (await store.read(keyRange("n"))).entries;
       const result = await store.commit(commitOf(put("n", (entry?.value as number) + 1), { checks: [{ key: "n", version: entry?.version as number }] }));
       if (result.ok) added.set(store.namespace, (added.get(store.namespace) as number) + 1);
     }
   };
   const intruder = async (client: pg.Client): Promise<void> => {
-    while (performance.now() < untilMs) {
+    while (goesOn()) {
       const [one, two] = names.toSorted(() => Math.random() - 0.5);
       await client.query("BEGIN");
       for (const name of [one, two]) await client.query(`SELECT 1 FROM ${schema()}.namespace WHERE name = $1 FOR UPDATE`, [name]);
@@ -246,7 +257,7 @@ test("processes that write to the same namespaces in other orders, and somebody 
   expect(await own.server.query("SELECT sum(deadlocks) FROM pg_stat_database")).toBe("0");
 });
 
-test("an answer that is cut off is unknown for those who were being written, and only for them; the same request keys then tell the truth", { timeout: 60_000 }, async () => {
+test("an answer that is cut off is unknown for those who were being written, and only for them; the same request keys then tell the truth", { timeout: 120_000 }, async () => {
   const url = freshUrl("&deadline=2s&pool=2");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
@@ -272,7 +283,7 @@ test("an answer that is cut off is unknown for those who were being written, and
       if (first[i] === "ok") expect(there).toBe(1);
       if (first[i] === "unavailable" || first[i] === "checks") expect(there).toBe(0);
     }
-    await expect.poll(async () => codes(await commitAll(engine, batches)), { timeout: 5_000 }).toEqual(allButFirst("checks", "ok"));
+    await expect.poll(async () => codes(await commitAll(engine, batches))).toEqual(allButFirst("checks", "ok"));
     for (const name of names.slice(1)) expect((await direct.read(name, [keyRange(key)], {})).entries).toMatchObject([{ version: 1 }]);
   };
   // The whole dialogue has some 3,000 bytes of answers, most of them told by the look: cut at every part of it. Where exactly a commit's answer lies is chance,
@@ -285,7 +296,7 @@ test("an answer that is cut off is unknown for those who were being written, and
 });
 
 test("a server that is killed under eight namespaces has everything that was answered, in each of them, and at most the one batch more that is unknown", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   await using engine = await openPostgresEngine({ url: freshUrl("&deadline=3s") });
   for (let round = 0; round < 2; round += 1) {
@@ -298,11 +309,11 @@ test("a server that is killed under eight namespaces has everything that was ans
         answered.set(name, last + 1);
       }
     });
-    await expect.poll(() => Math.min(...answered.values()), { timeout: 10_000 }).toBeGreaterThan(3);
+    await expect.poll(() => Math.min(...answered.values())).toBeGreaterThan(3);
     await own.server.kill9();
     const ends = await Promise.all(writers);
     await own.server.restart();
-    await expect.poll(() => endingOf(valuesOf(engine)), { timeout: 10_000 }).toBe("ok");
+    await expect.poll(() => endingOf(valuesOf(engine))).toBe("ok");
     const there = await valuesOf(engine, `round ${round}`);
     for (const [i, { last, code }] of ends.entries()) {
       expect(["unavailable", "outcome_unknown"]).toContain(code);

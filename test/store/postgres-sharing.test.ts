@@ -6,6 +6,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Engine, Store } from "../../src/store/store.ts";
+import { onceWithin } from "../support/in-time.ts";
 import { freshPostgresUrl, sharedPostgres } from "../support/servers/fresh-url.ts";
 import { TransactionPooler } from "../support/servers/transaction-pooler.ts";
 import { commit, commitBatch, commitOf, namespace, put } from "./conformance/fixture.ts";
@@ -71,14 +72,16 @@ test("another process hears of a commit by notification, well before the next po
   await expect.poll(async () => (await listener.health(namespace)).facts.notifications).toBe("arrive");
   // After the first listening rings for safety.
   await new Promise((resolve) => setTimeout(resolve, 100));
-  const times: number[] = [];
-  for (let i = 0; i < 5; i += 1) times.push(await msUntilRung(listener, () => commit(storeOf(writer), put("a", i))));
-  // By polling alone, five changes would take two and a half seconds to be found, and less than one only once in 120 times.
-  expect(times.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1_000);
+  // By polling alone, eight changes would take four seconds to be found, and less than one and a half only once in 1,500 times.
+  await onceWithin(1_500, async () => {
+    let sumMs = 0;
+    for (let i = 0; i < 8; i += 1) sumMs += await msUntilRung(listener, () => commit(storeOf(writer), put("a", i)));
+    return sumMs;
+  });
   stop();
 });
 
-test("through a pooler that gives every transaction another connection everything works, and changes are found by polling", { timeout: 20_000 }, async () => {
+test("through a pooler that gives every transaction another connection everything works, and changes are found by polling", async () => {
   const direct = await freshPostgresUrl();
   await using pooler = await TransactionPooler.open(await sharedPostgres());
   const url = direct.replace(/@[^/]+\//, `@127.0.0.1:${pooler.port}/`);
@@ -97,9 +100,8 @@ test("through a pooler that gives every transaction another connection everythin
 
   // Found out once that no notification comes back; from then on it looks four times a second.
   const stop = engine.onChange(namespace, () => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 1_300));
-  expect((await engine.health(namespace)).facts).toMatchObject({ notifications: "do not arrive: polling" });
-  expect(await msUntilRung(engine, () => commit(storeOf(outside), put("n", 1)))).toBeLessThan(2_000);
+  await expect.poll(async () => (await engine.health(namespace)).facts).toMatchObject({ notifications: "do not arrive: polling" });
+  await onceWithin(2_000, () => msUntilRung(engine, () => commit(storeOf(outside), put("n", 1))));
   stop();
 });
 
@@ -125,7 +127,7 @@ test("what a process remembers of a namespace is never written once another has 
 
   // Something that lapses between two commits is gone for the second, remembered or not.
   // Long enough that the first is still there for the second, also on a busy machine.
-  await commit(storeOf(one), put("lease", 1, { ttlMs: 1_500 }));
+  await commit(storeOf(one), put("lease", 1, { ttlMs: 60_000 }));
   await commit(storeOf(one), put("lease", 2, { ttlMs: 600 }));
   await new Promise((resolve) => setTimeout(resolve, 650));
   const late = await storeOf(one).commit(commitOf(put("lease", 3), { checks: [{ key: "lease", is: "present" }] }));
@@ -181,9 +183,12 @@ test.each(["none", "one of a copy that was killed"])("a process alone with a nam
   if (seal !== "none") await engine.seal(namespace, { state: "copying", untilMs: 1, holds: { gone: 1 } });
   await commit(storeOf(engine), put("a", 0));
   const looks = vi.spyOn(Transaction.prototype, "lock");
-  for (let i = 1; i <= 10; i += 1) await commit(storeOf(engine), put("a", i));
-  // On a slow machine what is remembered can become too old once or twice.
-  expect(looks.mock.calls.length).toBeLessThan(6);
+  // On a slow machine what is remembered can become too old between two of them: again, until it did not.
+  for (let tries = 0; tries < 10 && (tries === 0 || looks.mock.calls.length > 0); tries += 1) {
+    looks.mockClear();
+    for (let i = 1; i <= 10; i += 1) await commit(storeOf(engine), put("a", i));
+  }
+  expect(looks.mock.calls.length).toBe(0);
   looks.mockRestore();
   // Others are told at once of a seal that means them.
   await engine.seal(namespace, { state: "moving", by: "x", to: "y" }, seal === "none" ? undefined : { state: "copying", untilMs: 1, holds: { gone: 1 } });

@@ -5,6 +5,7 @@ import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Change, Engine, Store } from "../../src/store/store.ts";
+import { timed } from "../support/in-time.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
 import { startRedis, startReplicaOf } from "../support/servers/redis-server.ts";
 import { codeOf, commit, commitOf, put } from "./conformance/fixture.ts";
@@ -101,11 +102,11 @@ test("a replica that is promoted is another server: its history is lifted even w
 
 test("replicas that do not confirm in time make the outcome unknown, and the same request key tells the truth", async () => {
   await using server = await startRedis();
-  await using opened = await open(server, "?wait_replicas=1&deadline=1s");
+  await using opened = await open(server, "?wait_replicas=1&deadline=2s");
   const request = { key: "r", fingerprint: "f", note: null };
-  const startMs = performance.now();
-  const error = await opened.store.commit(commitOf(put("a"), { request })).catch((reason: unknown) => reason);
-  expect(performance.now() - startMs).toBeLessThan(1_900);
+  const { ms, result } = await timed(opened.store.commit(commitOf(put("a"), { request })));
+  expect(ms).toBeLessThan(2_900);
+  const error = result.status === "rejected" ? (result.reason as unknown) : result.value;
   if (!isHoldfastError(error, "outcome_unknown")) throw new Error(String(error));
   expect(error.message).toMatch(/0 of 1 replicas confirmed/);
   await using patient = await open(server);
@@ -114,23 +115,22 @@ test("replicas that do not confirm in time make the outcome unknown, and the sam
 
 test("a server that answers no more ends calls at their deadline: a write as unknown, a read as unavailable, and serves again when it is back", async () => {
   await using server = await startRedis();
-  await using opened = await open(server, "?deadline=500ms");
+  await using opened = await open(server, "?deadline=2s");
   const { store } = opened;
   await commit(store, put("a"));
   server.pause();
-  const startMs = performance.now();
-  const timed = async (work: Promise<unknown>): Promise<[string, boolean]> => [await codeOf(work), performance.now() - startMs < 1_500];
   const ended = await Promise.all([timed(store.commit(commitOf(put("a", 2)))), timed(store.read(everything))]);
-  expect(ended).toEqual([
-    ["outcome_unknown", true],
-    ["unavailable", true],
-  ]);
+  expect(ended.map(({ result }) => result)).toMatchObject([{ reason: { code: "outcome_unknown" } }, { reason: { code: "unavailable" } }]);
+  for (const { ms } of ended) expect(ms).toBeLessThan(3_000);
   // Long gone: refused at once instead of after the whole deadline.
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(await codeOf(store.commit(commitOf(put("a", 3))))).toBe("unavailable");
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  const late = await timed(store.commit(commitOf(put("a", 3))));
+  expect(late).toMatchObject({ result: { reason: { code: "unavailable" } } });
+  expect(late.ms).toBeLessThan(1_000);
   server.resume();
-  const backMs = performance.now();
-  while ((await store.read(everything).catch(() => undefined)) === undefined) expect(performance.now() - backMs).toBeLessThan(5_000);
+  const back = await timed(expect.poll(() => store.read(everything).catch(() => undefined)).toBeDefined());
+  if (back.result.status === "rejected") throw back.result.reason;
+  expect(back.ms).toBeLessThan(5_000);
   const { revision } = await store.read(everything);
   expect([1, 2]).toContain(revision);
   expect((await commit(store, put("a", 4))).revision).toBe(revision + 1);
@@ -144,15 +144,17 @@ test("connections that the server cuts are made again; what was in flight is nev
   let unknown = 0;
   let sure = 0;
   const stop = performance.now() + 1_500;
+  /** For a while, and until one got through, however slow the machine is. */
+  const goesOn = (): boolean => performance.now() < stop || sure === 0;
   const writers = Array.from({ length: 4 }, async (_, w) => {
-    for (let i = 0; performance.now() < stop; i += 1) {
+    for (let i = 0; goesOn(); i += 1) {
       const result = await store.commit(commitOf(put(`w${w}`, i))).catch((error: unknown) => error);
       if (isHoldfastError(result, "outcome_unknown")) unknown += 1;
       else if (isHoldfastError(result)) expect(result.code).toBe("unavailable");
       else sure += 1;
     }
   });
-  while (performance.now() < stop) {
+  while (goesOn()) {
     await server.command("CLIENT", "KILL", "TYPE", "normal").catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -186,7 +188,7 @@ test("a watcher in another process's place hears of commits at once, and goes on
     }
   };
   await send(1, 20);
-  await expect.poll(() => seen.length, { timeout: 3_000 }).toBe(20);
+  await expect.poll(() => seen.length).toBe(20);
   expect(latencies.toSorted((a, b) => a - b)[10]).toBeLessThan(250);
   stop.abort();
   await watching;
@@ -200,7 +202,7 @@ test("a watcher in another process's place hears of commits at once, and goes on
   await server.kill9();
   await server.restart();
   await send(26, 30);
-  await expect.poll(() => rest.length, { timeout: 5_000 }).toBe(10);
+  await expect.poll(() => rest.length).toBe(10);
   expect(rest).toEqual([21, 22, 23, 24, 25, 26, 27, 28, 29, 30]);
   again.abort();
   await resumed;

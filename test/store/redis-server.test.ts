@@ -13,6 +13,7 @@ import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything } from "../../src/store/ranges.ts";
+import { onceWithin } from "../support/in-time.ts";
 import { freshRedisUrl } from "../support/servers/fresh-url.ts";
 import { loopbackCertificate } from "../support/servers/loopback-certificate.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
@@ -277,11 +278,13 @@ test("a server without TLS, another program on the port and one that says nothin
   const closes = await portOf(createServer((socket) => void socket.on("error", () => {}).once("data", () => socket.end())));
   const silent = await portOf(createServer((socket) => void socket.on("error", () => {}).resume()));
   const opened = (scheme: string, port: number, query = ""): ReturnType<typeof refusal> => refusal(openRedisEngine({ url: `${scheme}://:hunter2@127.0.0.1:${port}${query}` }));
-  const startMs = performance.now();
   const noTls = { code: "store_unsupported", text: expect.stringMatching(/does not speak TLS.*redis:\/\/ in place of rediss:\/\//) };
   const noRedis = { code: "store_unsupported", text: expect.stringMatching(/does not speak the protocol of Redis.*check host and port/) };
-  expect(await Promise.all([opened("rediss", server.port), opened("rediss", http), opened("redis", http), opened("redis", greets)])).toEqual([noTls, noTls, noRedis, noRedis]);
-  expect(performance.now() - startMs).toBeLessThan(2_500);
+  await onceWithin(2_500, async () => {
+    const startMs = performance.now();
+    expect(await Promise.all([opened("rediss", server.port), opened("rediss", http), opened("redis", http), opened("redis", greets)])).toEqual([noTls, noTls, noRedis, noRedis]);
+    return performance.now() - startMs;
+  });
   expect(await Promise.all([opened("redis", closes, "?deadline=500ms"), opened("redis", silent, "?deadline=500ms")])).toEqual([
     { code: "unavailable", text: expect.stringMatching(/closes the connection without an answer.*rediss:/) },
     { code: "unavailable", text: expect.stringMatching(/says nothing|did not answer in time/) },
@@ -292,16 +295,17 @@ test("a script that leaves a store open ends by itself, one that closes it or on
   await using server = await startRedis({ tls: true });
   const { certFile } = await loopbackCertificate();
   const urls = [`${server.url}/0`, `${server.tlsUrl}?tls_ca=${certFile}`];
-  const leaving = urls.flatMap((url) => ["leave", "close"].map((way) => spawnWorker<{ done: string }>("store-leaver", { url, way })));
-  const watching = spawnWorker<{ done: string }>("store-leaver", { url: server.url, way: "watch" });
-  await Promise.all(
-    leaving.map(async (worker) => {
+  await onceWithin(3_000, async () => {
+    const leaving = urls.flatMap((url) => ["leave", "close"].map((way) => spawnWorker<{ done: string }>("store-leaver", { url, way })));
+    const tookMs = leaving.map(async (worker) => {
       await worker.next();
       const startMs = performance.now();
       await worker.ended();
-      expect(performance.now() - startMs).toBeLessThan(3_000);
-    }),
-  );
+      return performance.now() - startMs;
+    });
+    return Math.max(...(await Promise.all(tookMs)));
+  });
+  const watching = spawnWorker<{ done: string }>("store-leaver", { url: server.url, way: "watch" });
   expect(await watching.next()).toEqual({ done: "watching" });
   // Nothing but the watch keeps it alive, also while the server is away.
   await server.kill9();

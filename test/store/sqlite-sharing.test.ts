@@ -8,6 +8,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
+import { onceWithin } from "../support/in-time.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -75,23 +76,24 @@ test("a commit in another process rings here within 50 ms, typically", async () 
   const { path, engine } = await openShared();
   const worker = spawnWorker<{ atMs: number }>("sqlite-opener", { path, key: "theirs" });
   await worker.next();
-  const delays: number[] = [];
   let rungMs = 0;
   const stop = engine.onChange("shared", () => {
     rungMs ||= Date.now();
   });
-  for (let round = 0; round < 21; round += 1) {
-    rungMs = 0;
-    worker.send({});
-    const { atMs } = await worker.next();
-    while (rungMs === 0) await pause(1);
-    delays.push(rungMs - atMs);
-  }
+  await onceWithin(50, async () => {
+    const delays: number[] = [];
+    for (let round = 0; round < 21; round += 1) {
+      rungMs = 0;
+      worker.send({});
+      const { atMs } = await worker.next();
+      while (rungMs === 0) await pause(1);
+      delays.push(rungMs - atMs);
+    }
+    return delays.toSorted((a, b) => a - b)[10] as number;
+  });
   stop();
   worker.send({ stop: true });
   await worker.ended();
-  const typical = delays.toSorted((a, b) => a - b)[10] as number;
-  expect(typical, `delays: ${delays.join(" ")}`).toBeLessThan(50);
 });
 
 test("changes are heard also after the bell was deleted, and nobody hears after the last listener left", async () => {
@@ -103,9 +105,7 @@ test("changes are heard also after the bell was deleted, and nobody hears after 
   });
   rmSync(`${path}-bell`);
   await set(other, "a");
-  const startedMs = Date.now();
-  while (rings === 0 && Date.now() - startedMs < 3_000) await pause(10);
-  expect(rings).toBeGreaterThan(0);
+  await expect.poll(() => rings).toBeGreaterThan(0);
   stop();
   rings = 0;
   await set(other, "b");

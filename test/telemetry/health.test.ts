@@ -73,9 +73,9 @@ describe("a real server", () => {
     const ready = await http.fetch("/health", { token: await http.token(), headers: { traceparent, "x-request-id": 'bad"}{' } });
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ status: "ok", engine: "sqlite" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    const requests = http.logged.filter(({ event }) => event === "request").map(({ facts }) => facts);
-    expect(requests).toHaveLength(3);
+    const logged = () => http.logged.filter(({ event }) => event === "request").map(({ facts }) => facts);
+    await expect.poll(logged).toHaveLength(3);
+    const requests = logged();
     expect(requests[0]).toMatchObject({ request: "from-proxy.1", method: "GET", status: 200, trace: undefined });
     expect(requests[2]).toMatchObject({ trace: "a".repeat(32), status: 200, principal: "agent" });
     expect(requests[2]?.request).toMatch(/^[0-9a-f]{8}-\d+$/);

@@ -45,7 +45,7 @@ async function newFolder(): Promise<string> {
 }
 
 describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () => {
-  test.each(["SIGINT", "SIGTERM"] as const)("by %s ends its workers, removes its folder, says so in one line and exits with 130", { timeout: 30_000 }, async (signal) => {
+  test.each(["SIGINT", "SIGTERM"] as const)("by %s ends its workers, removes its folder, says so in one line and exits with 130", async (signal) => {
     const temporary = await newFolder();
     const { child, finished, workers } = await startVerify([], temporary);
     expect(await readdir(temporary)).toEqual([expect.stringMatching(/^holdfast-verify-/)]);
@@ -58,7 +58,7 @@ describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () 
   });
 
   for (const on of sharedEngines)
-    test(`leaves nothing in the user's own store on ${on.name}`, { timeout: 30_000 }, async () => {
+    test(`leaves nothing in the user's own store on ${on.name}`, async () => {
       const temporary = await newFolder();
       const url = await on.freshUrl();
       const { child, finished, workers } = await startVerify(["--json", "--store", url], temporary);

@@ -7,7 +7,7 @@ import { watching } from "../../src/verify/campaigns/watching.ts";
 import type { Report } from "../../src/verify/report.ts";
 import { renderReport } from "../../src/verify/report.ts";
 import { runVerify } from "../../src/verify/verify.ts";
-import { faultsIn, openCampaign, verifyWorker } from "../support/campaign.ts";
+import { elsewhere, openCampaign, shows, untilFound, verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
 import { engineNamed, sharedEngines } from "../support/engines.ts";
 
@@ -38,16 +38,20 @@ describe("holdfast verify", () => {
     expect(stderr).toMatch(/store: verify needs a store that several processes can open/);
   });
 
-  test("names the guarantees that an engine breaks which drops checks", { timeout: 180_000 }, async () => {
-    const report = await runVerify({ quick: true, worker: verifyWorker("droppedChecks"), storeUrl: await engineNamed("SQLite").freshUrl(), seed: 1 });
+  test("names the guarantees that an engine breaks which drops checks", { timeout: 300_000 }, async () => {
+    const verify = async (seed: number) => runVerify({ quick: true, worker: verifyWorker("droppedChecks"), storeUrl: await engineNamed("SQLite").freshUrl(), seed });
+    const brokenIn = ({ guarantees }: Report) => guarantees.filter(({ passed }) => !passed).map(({ id }) => id);
+    const wanted = ["G3", "G7", "G8"] as const;
+    let report = await verify(1);
+    // Only those who meet can show what is broken, and whether they do is chance: again, until they have.
+    for (let seed = 2; seed <= 4 && !wanted.every((id) => brokenIn(report).includes(id)); seed += 1) report = await verify(seed);
     expect(report.passed).toBe(false);
-    const broken = report.guarantees.filter(({ passed }) => !passed).map(({ id }) => id);
-    expect(broken).toEqual(expect.arrayContaining(["G3", "G7", "G8"]));
+    expect(brokenIn(report)).toEqual(expect.arrayContaining([...wanted]));
     expect(renderReport(report)).toMatch(/FAIL {2}G3 /);
     expect(renderReport(report)).toMatch(/Broken: G3, /);
   });
 
-  test("counts a campaign that cannot be carried through as broken", { timeout: 60_000 }, async () => {
+  test("counts a campaign that cannot be carried through as broken", { timeout: 120_000 }, async () => {
     const report = await runVerify({ quick: true, worker: { file: process.execPath, args: ["-e", "process.exit(3)"] } });
     expect(report.guarantees.map(({ passed }) => passed)).not.toContain(true);
     expect(report.guarantees[0]?.violations[0]).toMatchObject({ fault: "campaign_failed" });
@@ -55,19 +59,23 @@ describe("holdfast verify", () => {
 });
 
 describe("campaigns of holdfast verify catch", () => {
-  test("increments: an engine that drops checks", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await increments(await openCampaign({ fault: "droppedChecks" }), { workers: 6, times: 60 }))).toContain("stale_increment");
+  test("increments: an engine that drops checks", { timeout: 120_000 }, async () => {
+    const context = await openCampaign({ fault: "droppedChecks" });
+    expect(await untilFound((attempt) => increments(elsewhere(context, attempt), { workers: 6, times: 60 }), shows("stale_increment"))).toContain("stale_increment");
   });
 
-  test("several keys at once: an engine that splits commits in two", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await atomicity(await openCampaign({ fault: "tornCommits" }), { forMs: 600, kills: 0 }))).toContain("part_differs");
+  test("several keys at once: an engine that splits commits in two", { timeout: 120_000 }, async () => {
+    const context = await openCampaign({ fault: "tornCommits" });
+    expect(await untilFound((attempt) => atomicity(elsewhere(context, attempt), { forMs: 600, kills: 0 }), shows("part_differs"))).toContain("part_differs");
   });
 
-  test("short lives: an engine whose entries end early", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await expiring(await openCampaign({ fault: "shortLives" }), { forMs: 300 }))).toContain("other_time");
+  test("short lives: an engine whose entries end early", { timeout: 120_000 }, async () => {
+    const context = await openCampaign({ fault: "shortLives" });
+    expect(await untilFound((attempt) => expiring(elsewhere(context, attempt), { forMs: 300 }), shows("other_time"))).toContain("other_time");
   });
 
-  test("killed watchers: a watch that misses revisions", { timeout: 60_000 }, async () => {
-    expect(faultsIn(await watching(await openCampaign({ fault: "lostLogRecords" }), { lives: 3, writers: 2 }))).toContain("missing");
+  test("killed watchers: a watch that misses revisions", { timeout: 120_000 }, async () => {
+    const context = await openCampaign({ fault: "lostLogRecords" });
+    expect(await untilFound((attempt) => watching(elsewhere(context, attempt), { lives: 3, writers: 2 }), shows("missing"))).toContain("missing");
   });
 });

@@ -12,6 +12,7 @@ const earlyKills = 12;
 /** When a start takes about this long, a kill within it falls anywhere between the fork and the first commit. */
 const startMsMax = 150;
 const workMs = { min: 5, max: 150 } as const;
+const answersMax = 16;
 
 /**
  * G1, G4, G5, G11. Several processes do everything an agent may do, and are killed at random, again and again. The parent keeps a journal
@@ -26,14 +27,16 @@ export async function killNine(context: CampaignContext, { kills, workers }: { r
   const slot = async (): Promise<void> => {
     while (killed < kills) {
       const answered = openSignal<void>();
+      let answersLeft = between(arena.random, 1, answersMax);
       const worker = arena.start("load", {}, (message, { name }) => {
         journal.hear(name, message);
-        if (message.answered !== undefined) answered.resolve();
+        if (message.answered !== undefined) answersLeft -= 1;
+        if (answersLeft <= 0) answered.resolve();
       });
       if (between(arena.random, 1, earlyKills) === 1) await pause(between(arena.random, 1, startMsMax));
       else {
         await Promise.race([worker.ready, worker.ended]);
-        // Every other one is let alone until it has been answered once: where that takes long, most would be killed before they had done anything.
+        // Every other one is let alone until it has been answered a few times: where that takes long, most would be killed before they had done anything.
         if (between(arena.random, 1, 2) === 1) await Promise.race([answered.promise, worker.ended]);
         await Promise.race([pause(between(arena.random, workMs.min, workMs.max)), worker.ended]);
         killedAtWork += 1;

@@ -30,9 +30,11 @@ export interface LoadOptions {
   readonly deadlineMs: number;
 }
 
-const firstServiceMsMax = 10_000;
-const catchUpMsMax = 10_000;
-const endMsMax = 5_000;
+const firstServiceMsMax = 30_000;
+const catchUpMsMax = 30_000;
+const endMsMax = 20_000;
+/** For what a busy machine is given time to bring about. */
+const workMsMax = 30_000;
 const slackMs = 1_000;
 
 /** Clients in processes of their own, at work on one engine until they are told to stop, and the journal of what they were told. */
@@ -46,8 +48,10 @@ export class EngineLoad {
   #started = 0;
   #quiet = 0;
   #longestToServiceMs = 0;
-  /** When each client was last told, in each namespace, that a commit had succeeded. */
+  /** When each client was last told, in each namespace, that a commit had succeeded; and when it last sent one. */
   readonly #served = new Map<string, number>();
+  readonly #sent = new Map<string, number>();
+  #answered = 0;
 
   private constructor(options: LoadOptions) {
     this.#options = options;
@@ -84,10 +88,32 @@ export class EngineLoad {
     return whileAlive(this.#clients, pause(ms));
   }
 
+  /** Lets them work for so long, and until they were told of so many commits, however slow the machine is. */
+  async workFor(ms: number, commits: number): Promise<void> {
+    const enough = this.#answered + commits;
+    await this.work(ms);
+    await this.#until(() => this.#answered >= enough, workMsMax, 5);
+  }
+
+  /** Lets them work until in every namespace a commit was acknowledged that the store has not got yet. */
+  async workBeyondNow(): Promise<void> {
+    await using engine = await openEngine(this.#options.url);
+    const now = new Map<string, number>();
+    for (const namespace of this.journals.keys()) now.set(namespace, (await engine.dump(namespace, { part: "log", after: Number.MAX_SAFE_INTEGER })).facts.revision);
+    const isBeyond = ([namespace, { commits }]: readonly [string, LoadJournal]): boolean => commits.acknowledged.some(({ revision }) => revision > (now.get(namespace) as number));
+    await this.#until(() => [...this.journals].every(isBeyond), workMsMax, 25);
+  }
+
+  /** Waits until every client has sent a commit in every namespace since now, whatever became of it. */
+  async sendsInEach(): Promise<void> {
+    const fromMs = performance.now();
+    await this.#until(() => this.#places().every((place) => (this.#sent.get(place) ?? 0) > fromMs), workMsMax, 5);
+  }
+
   /** Waits until every client has had a commit answered in every namespace since now. More than the limit is held against the engine. */
   async serviceWithin(limitMs: number): Promise<void> {
     const fromMs = performance.now();
-    const wanted = [...this.journals.keys()].flatMap((namespace) => this.#clients.map(({ name }) => `${name} ${namespace}`));
+    const wanted = this.#places();
     const missing = (): readonly string[] => wanted.filter((place) => (this.#served.get(place) ?? 0) < fromMs);
     const stalledMs = this.#stalls.totalMs;
     await this.#until(() => missing().length === 0, limitMs, 2);
@@ -128,6 +154,10 @@ export class EngineLoad {
     return { figures: { ...figures, longest_to_service_ms: this.#longestToServiceMs }, violations: [...violations, ...this.#service.list()] };
   }
 
+  #places(): readonly string[] {
+    return [...this.journals.keys()].flatMap((namespace) => this.#clients.map(({ name }) => `${name} ${namespace}`));
+  }
+
   #startClient(): WorkerProcess {
     this.#started += 1;
     const { url, fault } = this.#options;
@@ -146,7 +176,10 @@ export class EngineLoad {
     const journal = this.journals.get(namespace as string);
     if (journal === undefined) throw new Error(`${client} spoke of the namespace ${namespace}, which is not its own.`);
     journal.hear(client, message);
-    if (message.answered !== undefined && message.revision !== undefined) this.#served.set(`${client} ${namespace}`, performance.now());
+    if (message.sent !== undefined) this.#sent.set(`${client} ${namespace}`, performance.now());
+    if (message.answered === undefined || message.revision === undefined) return;
+    this.#served.set(`${client} ${namespace}`, performance.now());
+    this.#answered += 1;
   }
 
   /** A client that fails by itself ends the wait, and the campaign, with its own words. */

@@ -10,6 +10,9 @@ export interface Mortal {
   restart(): Promise<void>;
 }
 
+/** At least: a server that is killed before it has done anything loses nothing. */
+const commitsBetweenKills = 25;
+
 export interface KillOptions extends LoadOptions {
   readonly kills: number;
   readonly workMs?: { readonly min: number; readonly max: number };
@@ -22,7 +25,7 @@ export async function killEngine(server: Mortal, options: KillOptions): Promise<
   const { kills, workMs = { min: 40, max: 220 }, outageMs = { min: 0, max: 120 }, serviceMsMax = 5_000 } = options;
   const load = await EngineLoad.start(options);
   for (let kill = 0; kill < kills; kill += 1) {
-    await load.work(between(load.random, workMs.min, workMs.max));
+    await load.workFor(between(load.random, workMs.min, workMs.max), commitsBetweenKills);
     await server.kill9();
     await pause(between(load.random, outageMs.min, outageMs.max));
     await server.restart();

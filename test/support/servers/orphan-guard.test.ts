@@ -12,5 +12,5 @@ test("servers end with the tests that started them, a frozen one too and even wh
   ];
   expect(await left()).toHaveLength(4);
   await holder.kill();
-  await expect.poll(left, { timeout: 8_000, interval: 50 }).toEqual([]);
+  await expect.poll(left, { interval: 50 }).toEqual([]);
 });

@@ -38,8 +38,9 @@ export class RedisCluster implements AsyncDisposable {
 
 /** A Redis Cluster on loopback: 6 nodes are 3 primaries with a replica each. Resolves when every node says that the cluster is whole. */
 export async function startRedisCluster(size = 6, { appendfsync = "always", args = [] }: RedisClusterOptions = {}): Promise<RedisCluster> {
+  // A primary that a busy disk keeps from answering for a moment is not to be replaced before the test has it killed.
   // A replica counts once it has received something; an empty primary sends its first ping after ten seconds by default.
-  const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--repl-ping-replica-period", "1", ...args];
+  const settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-ping-replica-period", "1", ...args];
   const started = await Promise.allSettled(Array.from({ length: size }, () => startRedis({ appendfsync, args: settings })));
   const cluster = new RedisCluster(started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])));
   try {

@@ -7,6 +7,7 @@ export interface SentinelOptions {
   readonly appendfsync?: "always" | "everysec" | "no";
   /** Settings of the primary and the replica. */
   readonly args?: readonly string[];
+  /** A primary that a busy disk keeps from answering for a moment is not to be replaced before the test has it killed. */
   readonly downAfterMs?: number;
 }
 
@@ -54,7 +55,7 @@ export class SentinelGroup implements AsyncDisposable {
 }
 
 /** Resolves when every sentinel knows the replica and the other sentinels: from then on a failover can happen. */
-export async function startSentinel({ sentinels: count = 1, appendfsync = "always", args = [], downAfterMs = 500 }: SentinelOptions = {}): Promise<SentinelGroup> {
+export async function startSentinel({ sentinels: count = 1, appendfsync = "always", args = [], downAfterMs = 2_000 }: SentinelOptions = {}): Promise<SentinelGroup> {
   const primary = await startRedis({ appendfsync, args });
   const started = [primary];
   const sentinels: RedisServer[] = [];

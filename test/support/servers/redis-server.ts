@@ -45,7 +45,7 @@ export class RedisServer extends ServerProcess {
   }
 
   /** Asks until the answer is yes. */
-  async waitUntil(what: string, holds: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
+  async waitUntil(what: string, holds: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
     const untilMs = performance.now() + withinMs;
     while (!(await holds())) {
       if (performance.now() > untilMs) throw new Error(`The Redis on port ${this.port} did not ${what} within ${withinMs / 1_000} s.\n${(await this.log()).slice(-2_000)}`);

@@ -25,7 +25,7 @@ export interface ServerStart {
   readonly clearAfterKill?: () => Promise<void>;
 }
 
-const startMsMax = 20_000;
+const startMsMax = 60_000;
 const stopMsMax = 10_000;
 
 /** A server of a test's own, to be killed, stopped, frozen and started again on the same port and folder. Gone with its folder when disposed of, or when the tests end. */
