@@ -112,9 +112,9 @@ describe("a server elsewhere, which wants a token", () => {
 
   test.each(clientNames)("%s starts the bridge where the token is in a file, without hooks", async (client) => {
     const machine = await openMachine();
-    const { entry, notes } = await install(machine, { client, http, tokenFile: "/home/me/token", serverOnly: false });
+    const { entry, notes } = await install(machine, { client, http, tokenFile: "/run/secrets/token", serverOnly: false });
     const words = [entry.command, ...((entry.args as string[] | undefined) ?? [])].flat();
-    expect(words).toEqual(["/opt/node", "/srv/holdfast/dist/main.js", "connect", http, "--token-file", "/home/me/token"]);
+    expect(words).toEqual(["/opt/node", "/srv/holdfast/dist/main.js", "connect", http, "--token-file", "/run/secrets/token"]);
     expect(entry).not.toHaveProperty("url");
     expect(notes).not.toMatch(/token/i);
     expect(existsSync(join(machine.places.home, ".claude", "settings.json"))).toBe(false);
