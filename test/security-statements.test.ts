@@ -10,6 +10,7 @@ import { openSqliteEngine } from "../src/engines/sqlite/sqlite-engine.ts";
 import type { Engine } from "../src/store/store.ts";
 import { engineNamed } from "./support/engines.ts";
 import { manualClock } from "./support/manual-clock.ts";
+import { startRedis } from "./support/servers/redis-server.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { openTools } from "./tools/open-tools.ts";
 
@@ -69,8 +70,9 @@ test("no SQL text holds anything that a caller sent, on PostgreSQL", async () =>
 
 test("no script holds anything that a caller sent: keys and values are arguments, on Redis", async () => {
   const sent = vi.spyOn(Redis.prototype, "sendCommand");
-  const { freshUrl, openOnClock } = engineNamed("Redis");
-  await using engine = await openOnClock(await freshUrl(), manualClock());
+  // A server that has seen no script yet: one that knows them is sent their names, and nothing could be looked at.
+  await using server = await startRedis();
+  await using engine = await engineNamed("Redis").openOnClock(server.url, manualClock());
   await useEverything(engine);
   const commands = sent.mock.calls.map(([command]) => command as unknown as { readonly name: string; readonly args: readonly unknown[] });
   // What the server runs: the command, and of a script its text.

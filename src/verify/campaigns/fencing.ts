@@ -16,7 +16,7 @@ const ttlMs = 120;
 /** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
 const lockPatienceMs = 400;
 /** A stale holder tries every few milliseconds; on a busy machine its next try may still take a while. */
-const refusalPatienceMs = 15_000;
+const refusalPatienceMs = 10_000;
 const crewSize = 3;
 
 export interface FencingSize {

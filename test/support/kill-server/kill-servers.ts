@@ -25,7 +25,7 @@ export interface KilledServers {
 /** One in so many servers is killed while it is still starting or opening the store. */
 const earlyKills = 15;
 const startMsMax = 150;
-/** From the first answered call on; of one in so many from the first call sent, so that first commits are cut too. */
+/** From the first answered calls on; of one in so many from the first call sent, so that first commits are cut too. */
 const loadMs = { min: 5, max: 80 } as const;
 const coldKills = 5;
 const askedAgainAtOnce = 64;
@@ -54,7 +54,7 @@ export async function killServers(command: WorkerCommand, { kills, servers, lane
       }
       await server.ready;
       const load = putUnderLoad(server, { journal, random }, lanes);
-      if (between(random, 1, coldKills) !== 1) await Promise.race([server.firstCallAnswered, server.ended, load]);
+      if (between(random, 1, coldKills) !== 1) await Promise.race([server.firstCallsAnswered, server.ended, load]);
       await Promise.race([systemClock.sleep(between(random, loadMs.min, loadMs.max)), server.ended, load]);
       inFlight += server.inFlight;
       inFlightMin = Math.min(inFlightMin, server.inFlight);

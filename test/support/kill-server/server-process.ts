@@ -19,12 +19,14 @@ export interface ToolCaller {
 export class Cut extends Error {}
 
 const stderrCharsMax = 4_000;
+/** A server that is killed after these has done something, however slow the machine is. */
+const firstCalls = 6;
 
 /** One real MCP server over stdio, spoken to in raw lines. What it wrote before a kill is still heard: the pipe outlives it. */
 export class ServerProcess implements ToolCaller {
   /** The handshake is done. */
   readonly ready: Promise<void>;
-  readonly firstCallAnswered: Promise<void>;
+  readonly firstCallsAnswered: Promise<void>;
   /** Resolves when the process is gone and its last line was read; rejects when it ended without being killed or told to. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
@@ -33,7 +35,8 @@ export class ServerProcess implements ToolCaller {
   #rest = "";
   #stderr = "";
   #mayEnd = false;
-  #heardAnswer: () => void = () => {};
+  #answers = 0;
+  #heardFirst: () => void = () => {};
 
   constructor({ file, args }: WorkerCommand) {
     this.#child = spawn(file, args, { env: { PATH: process.env.PATH }, stdio: ["pipe", "pipe", "pipe"] });
@@ -54,8 +57,8 @@ export class ServerProcess implements ToolCaller {
       });
     });
     this.ended.catch(() => {});
-    this.firstCallAnswered = new Promise((resolve) => {
-      this.#heardAnswer = resolve;
+    this.firstCallsAnswered = new Promise((resolve) => {
+      this.#heardFirst = resolve;
     });
     this.ready = this.#shakeHands();
     this.ready.catch(() => {});
@@ -68,7 +71,8 @@ export class ServerProcess implements ToolCaller {
   async call(name: string, args: Readonly<Record<string, unknown>>, requestKey?: string): Promise<ToolAnswer> {
     const meta = requestKey === undefined ? {} : { _meta: { "holdfast/request-key": requestKey } };
     const { isError = false, structuredContent } = await this.#request("tools/call", { name, arguments: args, ...meta });
-    this.#heardAnswer();
+    this.#answers += 1;
+    if (this.#answers === firstCalls) this.#heardFirst();
     return { isError: isError === true, structured: structuredContent, text: JSON.stringify(structuredContent) };
   }
 
