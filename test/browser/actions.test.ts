@@ -68,7 +68,7 @@ describe("what a person does", () => {
     await confirm("Return the run");
     await gone();
     await page.locator(".timeline").getByText("returned", { exact: true }).waitFor();
-    expect(await page.getByRole("button", { name: "Return" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Return" }).count()).toBe(0);
     await expect(desk.call("workflow_checkpoint", { run_id: "index-1", step: 2, output: {}, agent_id: "worker-1", token: 1 })).rejects.toThrow();
     expect(await desk.call("workflow_claim", { run_id: "index-1", agent_id: "worker-2" })).toMatchObject({ claimed: true });
     await page
@@ -88,7 +88,7 @@ describe("what a person does", () => {
     await gone();
     await page.getByText("cancelled", { exact: true }).first().waitFor();
     await page.getByText("not needed any more").waitFor();
-    expect(await page.getByRole("button", { name: "Cancel run" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Cancel run" }).count()).toBe(0);
     expect(await desk.call("workflow_status", { run_id: "index-1" })).toMatchObject({ status: "cancelled" });
     expect(tab.faults).toEqual([]);
   });
@@ -168,8 +168,8 @@ describe("what a person does", () => {
     await page.getByText("Version 3 compared with 2").waitFor();
     await page.getByRole("button", { name: "Older", exact: true }).click();
     await page.getByText("Version 2 compared with 1").waitFor();
-    expect(await page.locator(".diff-line.added").allTextContents()).toEqual([expect.stringContaining('"rate": 2')]);
-    expect(await page.locator(".diff-line.removed").allTextContents()).toEqual([expect.stringContaining('"rate": 1')]);
+    await expect.poll(() => page.locator(".diff-line.added").allTextContents()).toEqual([expect.stringContaining('"rate": 2')]);
+    await expect.poll(() => page.locator(".diff-line.removed").allTextContents()).toEqual([expect.stringContaining('"rate": 1')]);
     await page.locator(".version").first().focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
@@ -260,7 +260,7 @@ describe("what a person does", () => {
     await visit(page, "/tokens");
     await page.getByRole("button", { name: "New token" }).click();
     await dialog().getByText("A name is still missing.").waitFor();
-    expect(await dialog().getByRole("button", { name: "Cancel" }).count()).toBe(1);
+    await expect.poll(() => dialog().getByRole("button", { name: "Cancel" }).count()).toBe(1);
     await dialog().getByLabel("Name", { exact: true }).fill("nightly");
     await dialog().getByLabel("Role").selectOption("read");
     await dialog().getByLabel("Expires").selectOption("7");
@@ -270,7 +270,7 @@ describe("what a person does", () => {
     expect((await checkAccessibility(page)).faults).toEqual([]);
     await confirm("I have copied it");
     await gone();
-    expect(await page.content()).not.toContain(secret);
+    await expect.poll(() => page.content()).not.toContain(secret);
     expect((await desk.server.fetch("/api/me", { token: secret })).status).toBe(200);
     await page.getByRole("button", { name: "Revoke nightly" }).click();
     await confirm("Revoke the token");
@@ -288,11 +288,11 @@ describe("by keyboard alone", () => {
     await page.goto("/ns/default/keys?prefix=walk/");
     await page.getByText("60 keys").waitFor();
     await page.keyboard.press("Tab");
-    expect(await focused()).toBe("Skip to the content");
+    await expect.poll(() => focused()).toBe("Skip to the content");
     await page.keyboard.press("Enter");
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
     await page.keyboard.press("/");
-    expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search everything");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search everything");
     await page.keyboard.press("Escape");
     await page.locator(".row-link").first().focus();
     for (let step = 0; step < 45; step += 1) await page.keyboard.press("ArrowDown");
@@ -305,7 +305,7 @@ describe("by keyboard alone", () => {
     await expect.poll(focused).toBe("walk/01");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "walk/01" }).waitFor();
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
   });
 
   test("a dialog keeps the focus, closes with Escape and gives the focus back", async () => {
@@ -344,7 +344,7 @@ describe("by keyboard alone", () => {
     await page.setViewportSize({ width: 360, height: 740 });
     await visit(page, "/ns/default/runs");
     const menu = page.getByRole("button", { name: "Menu" });
-    expect(await page.getByRole("link", { name: "Journal" }).isVisible()).toBe(false);
+    await expect.poll(() => page.getByRole("link", { name: "Journal" }).isVisible()).toBe(false);
     await menu.click();
     await page.getByRole("link", { name: "Journal" }).waitFor();
     expect((await checkAccessibility(page)).faults).toEqual([]);
@@ -353,7 +353,7 @@ describe("by keyboard alone", () => {
     await menu.click();
     await page.getByRole("link", { name: "Journal" }).click();
     await page.getByRole("heading", { name: "Journal" }).waitFor();
-    expect(await page.getByRole("link", { name: "Knowledge" }).isVisible()).toBe(false);
+    await expect.poll(() => page.getByRole("link", { name: "Knowledge" }).isVisible()).toBe(false);
   });
 
   test("on a phone every dialog fits its width", async () => {

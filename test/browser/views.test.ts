@@ -88,7 +88,7 @@ describe("every view", () => {
     expect(dark.passed).toBe(1);
     await page.setViewportSize({ width: 360, height: 740 });
     await page.waitForTimeout(40);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), "width at 360 px").toBeLessThanOrEqual(360);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth), { message: "width at 360 px" }).toBeLessThanOrEqual(360);
     expect(faults).toEqual([]);
   });
 
@@ -116,8 +116,8 @@ describe("every view", () => {
     await using tab = await desk.open("/ns/default/runs/nowhere", { expects: [404] });
     const { page } = tab;
     await page.getByText('There is no run "nowhere".').waitFor();
-    expect(await page.locator("main").textContent()).not.toContain("workflow_discover");
-    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await expect.poll(() => page.locator("main").textContent()).not.toContain("workflow_discover");
+    await expect.poll(() => page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     expect(tab.faults).toEqual([]);
   });
 
@@ -126,7 +126,7 @@ describe("every view", () => {
     const { page } = tab;
     await settled(page);
     const meaning = page.getByText("So that the versions of a key that is written again go on where they were.");
-    expect(await meaning.isVisible()).toBe(false);
+    await expect.poll(() => meaning.isVisible()).toBe(false);
     await page.getByText("For whoever runs the server").click();
     await meaning.waitFor();
     expect((await checkAccessibility(page)).faults).toEqual([]);
@@ -136,10 +136,10 @@ describe("every view", () => {
   test("a search that finds more than it shows says so", async () => {
     await using tab = await desk.open("/ns/default/search?q=wf-");
     await tab.page.getByText("the first 10, there are more").waitFor();
-    expect(await tab.page.locator(".hits li").count()).toBe(10);
+    await expect.poll(() => tab.page.locator(".hits li").count()).toBe(10);
     await visit(tab.page, "/ns/default/search?q=invoices");
     await tab.page.getByText("6 hits", { exact: true }).waitFor();
-    expect(await tab.page.getByText("there are more").count()).toBe(0);
+    await expect.poll(() => tab.page.getByText("there are more").count()).toBe(0);
   });
 
   test("runs are called by their names, wherever a claim is drawn or listed", async () => {
@@ -152,7 +152,9 @@ describe("every view", () => {
     // More than the server sends lanes of: the count is of all that were held.
     const note = (await page.getByText(/^10 of \d+ resources shown, 24 in the table$/).textContent()) ?? "";
     expect(Number(note.split(" ")[2])).toBeGreaterThan(24);
-    expect(await page.evaluate(() => document.querySelector(".bar")?.getBoundingClientRect().right === innerWidth), "the line under the bar reaches the edge").toBe(true);
+    await expect
+      .poll(() => page.evaluate(() => document.querySelector(".bar")?.getBoundingClientRect().right === innerWidth), { message: "the line under the bar reaches the edge" })
+      .toBe(true);
     await visit(page, "/ns/default/leases");
     await page.getByRole("link", { name: "migrate-invoices" }).click();
     await page.getByRole("heading", { name: "migrate-invoices" }).waitFor();
@@ -185,15 +187,15 @@ describe("every view", () => {
     await using tab = await desk.open("/ns/default");
     const { page } = tab;
     await settled(page);
-    expect(await page.getByRole("img", { name: /commits in the last 60 minutes; the busiest minute/ }).count()).toBe(1);
-    expect(await page.getByRole("img", { name: /runs that ended took .* in the middle/ }).count()).toBe(1);
-    expect(await page.getByRole("img", { name: /resources held in the last hour, \d+ of them now/ }).count()).toBe(1);
-    expect(await page.locator(".bar-mark").count()).toBe(60);
+    await expect.poll(() => page.getByRole("img", { name: /commits in the last 60 minutes; the busiest minute/ }).count()).toBe(1);
+    await expect.poll(() => page.getByRole("img", { name: /runs that ended took .* in the middle/ }).count()).toBe(1);
+    await expect.poll(() => page.getByRole("img", { name: /resources held in the last hour, \d+ of them now/ }).count()).toBe(1);
+    await expect.poll(() => page.locator(".bar-mark").count()).toBe(60);
     await page.getByText("As a table").last().click();
     await page.getByRole("cell", { name: "still held" }).first().waitFor();
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      expect(await page.locator(".span:has(text)").evaluateAll(faintest), colorScheme).toBeGreaterThan(4.5);
+      await expect.poll(() => page.locator(".span:has(text)").evaluateAll(faintest), { message: colorScheme }).toBeGreaterThan(4.5);
     }
   });
 });
@@ -235,7 +237,7 @@ describe("finding one's way", () => {
     expect(light).not.toBe(dark);
     await page.reload();
     await settled(page);
-    expect(await ground()).toBe(light);
+    await expect.poll(() => ground()).toBe(light);
     expect(tab.faults).toEqual([]);
   });
 });
