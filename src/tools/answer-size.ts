@@ -1,13 +1,11 @@
+import { answerTextMax } from "../domain/answer-text.ts";
 import type { Json } from "../kernel/json.ts";
-
-/** One answer carries about this much JSON at most; what does not fit waits for the next page. */
-export const answerBytesMax = 4 * 1024 * 1024;
 
 /** About how much a value adds to an answer. UTF-16 units: exact enough for a budget, and cheap. */
 export const sizeOf = (value: Json): number => (value === null || typeof value === "number" || typeof value === "boolean" ? 8 : JSON.stringify(value).length);
 
 /** The first items whose values fit together; always at least one, so that paging gets on. */
-export function fitting<Item>(items: readonly Item[], payload: (item: Item) => Json, bytesMax: number = answerBytesMax): readonly Item[] {
+export function fitting<Item>(items: readonly Item[], payload: (item: Item) => Json, bytesMax: number = answerTextMax): readonly Item[] {
   let left = bytesMax;
   const end = items.findIndex((item, i) => {
     left -= sizeOf(payload(item));

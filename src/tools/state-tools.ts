@@ -1,11 +1,12 @@
 import * as z from "zod";
+import { answerTextMax } from "../domain/answer-text.ts";
 import { guard } from "../domain/leases/lease.ts";
 import type { CommitWrite, StateEntry, VersionConflict } from "../domain/state/state.ts";
 import { commitState, deleteState, listState, readState, setState, waitForState } from "../domain/state/state.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
-import { answerBytesMax, fitting, sizeOf } from "./answer-size.ts";
+import { fitting, sizeOf } from "./answer-size.ts";
 import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, prefix, revision, time, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version, waitSeconds } from "./fields.ts";
 import { defineTool } from "./tool.ts";
@@ -123,7 +124,7 @@ export const stateList = defineTool({
     if (after !== undefined && !after.startsWith(begin)) throw badCursor();
     const found: StateEntry[] = [];
     let more = true;
-    for (let bytesLeft = answerBytesMax; more && found.length < limit && bytesLeft > 0; ) {
+    for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
       const left = limit - found.length;
       const page = await listState(context, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
       const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;

@@ -275,7 +275,7 @@ describe("what a person does", () => {
     await page.getByRole("button", { name: "Revoke nightly" }).click();
     await confirm("Revoke the token");
     await page.getByText("No tokens yet").waitFor();
-    await expect.poll(async () => (await desk.server.fetch("/api/me", { token: secret })).status).toBe(401);
+    await expect.poll(async () => (await desk.server.fetch("/api/me", { token: secret })).status, { timeout: 5_000 }).toBe(401);
     expect(tab.faults.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ test("a server that hears and does not answer costs a caller the deadline and no
     expect(ms).toBeLessThan(2_800);
   }
   await proxy.heal();
-  await expect.poll(() => codeOrOk(store.read(everything))).toBe("ok");
+  await expect.poll(() => codeOrOk(store.read(everything)), { timeout: 5_000 }).toBe("ok");
   expect((await store.read(everything)).entries).toMatchObject([{ value: 1 }]);
 });
 
@@ -97,7 +97,7 @@ test("an answer that is cut off is the truth, or nothing changed, or unknown; th
     if (code === "ok") expect(there).toBe(1);
     if (code === "unavailable") expect(there).toBe(0);
     // Asked again, it happens once, whatever the first answer was.
-    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request })))).toBe("ok");
+    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request }))), { timeout: 5_000 }).toBe("ok");
     expect((await direct.read(namespace, [{ start: key, end: `${key}\0` }], {})).entries).toMatchObject([{ version: 1 }]);
   };
   // The whole dialogue of a commit has some 600 bytes of answers: cut at every part of it, and in between, until one was cut where its answer lies.
@@ -218,7 +218,7 @@ test("a watcher whose connection was reset hears of what was committed meanwhile
     if (i % 7 === 0) proxy.resetAll();
     await delay(20);
   }
-  await expect.poll(() => heard.length).toBe(21);
+  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(21);
   expect(heard).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   stop.abort();
   await watcher;

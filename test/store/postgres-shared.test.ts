@@ -283,7 +283,7 @@ test("an answer that is cut off is unknown for those who were being written, and
       if (first[i] === "ok") expect(there).toBe(1);
       if (first[i] === "unavailable" || first[i] === "checks") expect(there).toBe(0);
     }
-    await expect.poll(async () => codes(await commitAll(engine, batches))).toEqual(allButFirst("checks", "ok"));
+    await expect.poll(async () => codes(await commitAll(engine, batches)), { timeout: 5_000 }).toEqual(allButFirst("checks", "ok"));
     for (const name of names.slice(1)) expect((await direct.read(name, [keyRange(key)], {})).entries).toMatchObject([{ version: 1 }]);
   };
   // The whole dialogue has some 3,000 bytes of answers, most of them told by the look: cut at every part of it. Where exactly a commit's answer lies is chance,
@@ -313,7 +313,7 @@ test("a server that is killed under eight namespaces has everything that was ans
     await own.server.kill9();
     const ends = await Promise.all(writers);
     await own.server.restart();
-    await expect.poll(() => endingOf(valuesOf(engine))).toBe("ok");
+    await expect.poll(() => endingOf(valuesOf(engine)), { timeout: 10_000 }).toBe("ok");
     const there = await valuesOf(engine, `round ${round}`);
     for (const [i, { last, code }] of ends.entries()) {
       expect(["unavailable", "outcome_unknown"]).toContain(code);

@@ -93,7 +93,7 @@ test("sentinels: after a failover the new primary is found, and its history goes
   expect((await store.read(everything)).entries).toMatchObject([{ key: "a", value: 9 }]);
   expect((await engine.health("n")).warnings.map(({ about }) => about)).toContain("history");
   // All that was acknowledged is there (a replica had confirmed it), so that the watcher has missed nothing and goes on.
-  await expect.poll(() => seen).toEqual([1, 2, 3, 4, 5, result.revision]);
+  await expect.poll(() => seen, { timeout: 5_000 }).toEqual([1, 2, 3, 4, 5, result.revision]);
   stop.abort();
   expect(await watching).toBeUndefined();
 });

@@ -2,6 +2,7 @@ import type { Json } from "../../kernel/json.ts";
 import { everything, keyRange, prefixRange } from "../../store/ranges.ts";
 import type { LogRow, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
+import { answerTextMax } from "../answer-text.ts";
 import type { HistoryKind } from "../keyspace.ts";
 import { historyKinds, historyRanges, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys } from "../keyspace.ts";
 
@@ -47,7 +48,7 @@ export interface HistoryPage {
 
 /** Whoever asks wants to know whether there is more, not how often a busy store was written: counting holds up everybody else. */
 const countedMax = 1_000;
-const values = { charactersMax: 4 * 1024 * 1024, readAtOnce: 10 } as const;
+const readAtOnce = 10;
 
 /** By place, as cursors are. */
 const lastFirst = (a: LogRow, b: LogRow): number => b.revision - a.revision || b.seq - a.seq;
@@ -72,9 +73,9 @@ export async function readHistory(scope: Scope, query: HistoryQuery): Promise<Hi
 /** As many as fit: each has two values, and every value may be long. */
 async function readEntries(scope: Scope, rows: readonly LogRow[]): Promise<readonly HistoryEntry[]> {
   const entries: HistoryEntry[] = [];
-  let left: number = values.charactersMax;
-  for (let start = 0; start < rows.length; start += values.readAtOnce) {
-    for (const entry of await Promise.all(rows.slice(start, start + values.readAtOnce).map((row) => toHistoryEntry(scope, row)))) {
+  let left: number = answerTextMax;
+  for (let start = 0; start < rows.length; start += readAtOnce) {
+    for (const entry of await Promise.all(rows.slice(start, start + readAtOnce).map((row) => toHistoryEntry(scope, row)))) {
       left -= JSON.stringify([entry.value, entry.previousValue]).length;
       if (left < 0 && entries.length > 0) return entries;
       entries.push(entry);

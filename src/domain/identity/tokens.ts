@@ -73,6 +73,7 @@ export async function createToken({ store, writer }: Scope, input: NewToken, mak
       const within = tokens.filter((token) => isWithin(maker, token.namespaces));
       if (maker.namespaces !== "*" && within.length >= tokenLimits.tokensWithinMax) throw tooMany("The namespaces that you may use have", tokenLimits.tokensWithinMax);
     }
+    // By the store's own clock: what was within the maker's time when it was asked for may have come to lie a moment beyond.
     const ttlMs = maker?.expiresAtMs === undefined ? askedTtlMs : Math.max(1, Math.min(askedTtlMs ?? Number.POSITIVE_INFINITY, maker.expiresAtMs - nowMs));
     const secret = newSecret();
     const id = idOf(secret);

@@ -1,6 +1,7 @@
 import { rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Entry } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
+import { answerTextMax } from "../answer-text.ts";
 import { workflowKeys } from "../keyspace.ts";
 
 export interface StoredStep {
@@ -19,8 +20,8 @@ export interface StepQuery {
   readonly after?: number;
 }
 
-/** Outputs are read a few at a time, until this much text has come together: each may be long, and a run may have many. */
-const outputs = { charactersMax: 4 * 1024 * 1024, readAtOnce: 50 } as const;
+/** Outputs are read so many at a time, until the text of an answer has come together: each may be long, and a run may have many. */
+const readAtOnce = 50;
 
 /** Steps with what they gave, ascending; `more`: there are others beyond them, because of the limit or because of the text. */
 export async function readSteps(
@@ -34,9 +35,9 @@ export async function readSteps(
   let range = workflowKeys.steps(runId);
   if (before !== undefined) range = rangeBefore(range, workflowKeys.step(runId, before));
   if (after !== undefined) range = rangeAfter(range, workflowKeys.step(runId, after));
-  let left: number = outputs.charactersMax;
+  let left: number = answerTextMax;
   for (;;) {
-    const page = await store.read(range, { limit: Math.min(outputs.readAtOnce, limit - steps.length), reverse });
+    const page = await store.read(range, { limit: Math.min(readAtOnce, limit - steps.length), reverse });
     for (const entry of page.entries) {
       left -= JSON.stringify(entry.value).length;
       if (left < 0 && steps.length > 0) return answer(true);

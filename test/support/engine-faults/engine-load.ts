@@ -30,7 +30,7 @@ export interface LoadOptions {
   readonly deadlineMs: number;
 }
 
-const firstServiceMsMax = 30_000;
+const firstServiceMsMax = 10_000;
 const catchUpMsMax = 30_000;
 const endMsMax = 20_000;
 /** For what a busy machine is given time to bring about. */
