@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { systemNamespace } from "../../../src/domain/keyspace.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
@@ -50,14 +50,20 @@ describe("a session of the handshake era", () => {
 
   test("of a caller that opens them without end takes the place of its oldest ones; another caller's stay", async () => {
     const clock = manualClock();
-    await using endpoint = await openEndpoint({ engine: new MemoryEngine(clock), clock });
+    const engine = new MemoryEngine(clock);
+    const reads = vi.spyOn(engine, "read");
+    await using endpoint = await openEndpoint({ engine, clock });
     const kept = await openSession(endpoint, { caller: "quiet" });
     const oldest = await openSession(endpoint, { caller: "flood" });
     await clock.advanceBy(1_000);
     for (let i = 1; i < sessionsPerCallerMax; i += 1) await openSession(endpoint, { caller: "flood" });
     expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood" })).status).toBe(200);
     await clock.advanceBy(sessionKnownMs + 1);
+    reads.mockClear();
     const newest = await openSession(endpoint, { caller: "flood" });
+    // What each of them has subscribed to may be long: to find the oldest nobody needs it.
+    const wide = reads.mock.calls.filter(([, ranges]) => ranges.some(({ end }) => end !== undefined));
+    expect(wide.map(([, , options]) => options?.values)).toEqual([false]);
     expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood" })).status).toBe(404);
     for (const [headers, caller] of [
       [newest, "flood"],

@@ -172,7 +172,7 @@ export class Sessions {
 
   /** Those unused for longest: a session in use is written again now and then. */
   async #forgetOldest(caller: string): Promise<void> {
-    const { entries } = await this.#store.read(mcpSessionKeys.of(caller), { limit: sessionsPerCallerMax });
+    const { entries } = await this.#store.read(mcpSessionKeys.of(caller), { limit: sessionsPerCallerMax, values: false });
     const oldest = entries.toSorted((one, other) => one.updatedAtMs - other.updatedAtMs).slice(0, forgottenAtOnce);
     await this.#store.commit({ writes: oldest.map(({ key }) => ({ op: "delete", key })), writer: systemWriter });
   }
