@@ -1,4 +1,7 @@
 import { vi } from "vitest";
 
-/** Asks until it holds, for as long as a busy machine may need; by default Vitest gives up after a second. */
-export const soon = <T>(holds: () => T | Promise<T>): Promise<T> => vi.waitFor(holds, { timeout: 30_000, interval: 10 });
+/** Ends only what hangs: no behaviour is judged by it. */
+export const patienceMs = 300_000;
+
+/** Asks until it holds. */
+export const soon = <T>(holds: () => T | Promise<T>): Promise<T> => vi.waitFor(holds, { timeout: patienceMs, interval: 10 });
