@@ -236,7 +236,7 @@ export const frugalRuns = 60;
 /** A failure prints the smallest history that still fails and the seed that finds it again. */
 export function describeHistories(name: string, open: OpenEngine, runs = frugalRuns): void {
   describe(`random histories on ${name}`, () => {
-    test(`answer as the memory engine does, ${runs} times`, { timeout: 120_000 }, async () => {
+    test(`answer as the memory engine does, ${runs} times`, async () => {
       const { engine, clock } = await openFixture(open);
       await fc.assert(sameAnswers(engine, clock), { numRuns: runs });
     });

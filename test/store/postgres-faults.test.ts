@@ -67,7 +67,7 @@ test("a server that hears and does not answer costs a caller the deadline and no
     expect(ms).toBeLessThan(2_800);
   }
   await proxy.heal();
-  await expect.poll(() => codeOrOk(store.read(everything)), { timeout: 5_000 }).toBe("ok");
+  await expect.poll(() => codeOrOk(store.read(everything))).toBe("ok");
   expect((await store.read(everything)).entries).toMatchObject([{ value: 1 }]);
 });
 
@@ -77,7 +77,7 @@ const codeOrOk = (call: Promise<unknown>): Promise<string> =>
     (error: HoldfastError) => error.code,
   );
 
-test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", { timeout: 120_000 }, async () => {
+test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", async () => {
   const url = freshUrl("&deadline=2s&pool=1");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
@@ -97,7 +97,7 @@ test("an answer that is cut off is the truth, or nothing changed, or unknown; th
     if (code === "ok") expect(there).toBe(1);
     if (code === "unavailable") expect(there).toBe(0);
     // Asked again, it happens once, whatever the first answer was.
-    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request }))), { timeout: 5_000 }).toBe("ok");
+    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request })))).toBe("ok");
     expect((await direct.read(namespace, [{ start: key, end: `${key}\0` }], {})).entries).toMatchObject([{ version: 1 }]);
   };
   // The whole dialogue of a commit has some 600 bytes of answers: cut at every part of it, and in between, until one was cut where its answer lies.
@@ -218,7 +218,7 @@ test("a watcher whose connection was reset hears of what was committed meanwhile
     if (i % 7 === 0) proxy.resetAll();
     await delay(20);
   }
-  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(21);
+  await expect.poll(() => heard.length).toBe(21);
   expect(heard).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   stop.abort();
   await watcher;

@@ -93,7 +93,7 @@ test("eight namespaces that are written to at once take two transactions, not ei
   }
 });
 
-test("histories of four namespaces side by side give each the answers of the memory engine, 12 times", { timeout: 120_000 }, async () => {
+test("histories of four namespaces side by side give each the answers of the memory engine, 12 times", async () => {
   const clock = manualClock();
   const startMs = clock.nowMs();
   await using engine = await openPostgresEngine({ url: freshUrl(), timeSource: clock });
@@ -257,7 +257,7 @@ test("processes that write to the same namespaces in other orders, and somebody 
   expect(await own.server.query("SELECT sum(deadlocks) FROM pg_stat_database")).toBe("0");
 });
 
-test("an answer that is cut off is unknown for those who were being written, and only for them; the same request keys then tell the truth", { timeout: 120_000 }, async () => {
+test("an answer that is cut off is unknown for those who were being written, and only for them; the same request keys then tell the truth", async () => {
   const url = freshUrl("&deadline=2s&pool=2");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
@@ -283,7 +283,7 @@ test("an answer that is cut off is unknown for those who were being written, and
       if (first[i] === "ok") expect(there).toBe(1);
       if (first[i] === "unavailable" || first[i] === "checks") expect(there).toBe(0);
     }
-    await expect.poll(async () => codes(await commitAll(engine, batches)), { timeout: 5_000 }).toEqual(allButFirst("checks", "ok"));
+    await expect.poll(async () => codes(await commitAll(engine, batches))).toEqual(allButFirst("checks", "ok"));
     for (const name of names.slice(1)) expect((await direct.read(name, [keyRange(key)], {})).entries).toMatchObject([{ version: 1 }]);
   };
   // The whole dialogue has some 3,000 bytes of answers, most of them told by the look: cut at every part of it. Where exactly a commit's answer lies is chance,
@@ -295,9 +295,7 @@ test("an answer that is cut off is unknown for those who were being written, and
   for (const code of seen) expect(["checks", "ok", "unavailable", "outcome_unknown"]).toContain(code);
 });
 
-test("a server that is killed under eight namespaces has everything that was answered, in each of them, and at most the one batch more that is unknown", {
-  timeout: 120_000,
-}, async () => {
+test("a server that is killed under eight namespaces has everything that was answered, in each of them, and at most the one batch more that is unknown", async () => {
   await using engine = await openPostgresEngine({ url: freshUrl("&deadline=3s") });
   for (let round = 0; round < 2; round += 1) {
     const answered = new Map(names.map((name) => [name, 0]));
@@ -313,7 +311,7 @@ test("a server that is killed under eight namespaces has everything that was ans
     await own.server.kill9();
     const ends = await Promise.all(writers);
     await own.server.restart();
-    await expect.poll(() => endingOf(valuesOf(engine)), { timeout: 10_000 }).toBe("ok");
+    await expect.poll(() => endingOf(valuesOf(engine))).toBe("ok");
     const there = await valuesOf(engine, `round ${round}`);
     for (const [i, { last, code }] of ends.entries()) {
       expect(["unavailable", "outcome_unknown"]).toContain(code);
