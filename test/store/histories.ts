@@ -23,6 +23,7 @@ import type {
 } from "../../src/store/store.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { propertySeed } from "../support/property-seed.ts";
 import type { OpenEngine } from "./conformance/fixture.ts";
 import { openFixture } from "./conformance/fixture.ts";
 
@@ -234,11 +235,11 @@ export function sameAnswers(engine: Engine, clock: ManualClock): fc.IAsyncProper
 export const frugalRuns = 60;
 
 /** A failure prints the smallest history that still fails and the seed that finds it again. */
-export function describeHistories(name: string, open: OpenEngine, runs = frugalRuns): void {
+export function describeHistories(name: string, open: OpenEngine, runs = frugalRuns, seed = propertySeed): void {
   describe(`random histories on ${name}`, () => {
     test(`answer as the memory engine does, ${runs} times`, async () => {
       const { engine, clock } = await openFixture(open);
-      await fc.assert(sameAnswers(engine, clock), { numRuns: runs });
+      await fc.assert(sameAnswers(engine, clock), { numRuns: runs, seed });
     });
   });
 }

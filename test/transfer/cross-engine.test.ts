@@ -10,6 +10,7 @@ import { answer, closing, history } from "../store/histories.ts";
 import type { EngineUnderTest } from "../support/engines.ts";
 import { engines } from "../support/engines.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { propertySeed } from "../support/property-seed.ts";
 
 const pairs = engines.flatMap((from) => engines.map((to) => [from, to] as const)).filter(([from, to]) => from !== to);
 
@@ -64,7 +65,7 @@ for (const [from, to] of pairs) {
           return asked.do === "log" && leaps ? wholeLog(engine, namespace, asked.query) : answer(engine, clock, namespace, asked);
         }
       }),
-      { numRuns: runsOf(from, to), examples: [[[], [], true] as [Step[], Step[], boolean]] },
+      { numRuns: runsOf(from, to), examples: [[[], [], true] as [Step[], Step[], boolean]], seed: propertySeed },
     );
   });
 }
