@@ -232,7 +232,7 @@ export function sameAnswers(engine: Engine, clock: ManualClock): fc.IAsyncProper
 }
 
 /** Enough by far: every fault that is planted in the tests of this suite shows within 25. An engine that answers fast can afford more. */
-export const frugalRuns = 60;
+export const frugalRuns = 30;
 
 /** A failure prints the smallest history that still fails and the seed that finds it again. */
 export function describeHistories(name: string, open: OpenEngine, runs = frugalRuns, seed = propertySeed): void {
