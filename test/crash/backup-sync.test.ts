@@ -13,10 +13,10 @@ const services = fileURLToPath(new URL("../../scripts/test-services/", import.me
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 beforeAll(async () => {
   built = await buildExecutable();
-}, 60_000);
+});
 afterAll(() => built?.remove());
 
-test("a backup is on the disk, and so is its name, before the store is emptied", { timeout: 60_000 }, async () => {
+test("a backup is on the disk, and so is its name, before the store is emptied", async () => {
   const folder = await temporaryFolder();
   const env = { PATH: process.env.PATH, HOME: folder };
   const holdfast = [built.main, "--store", `sqlite:${join(folder, "store", "holdfast.db")}`];

@@ -22,24 +22,24 @@ import { workersDir } from "../support/worker-build.ts";
 // What the campaigns of this folder must catch. Neither the faults nor the audits know the driver: once, on this Node, is enough.
 
 describe("the audit after kills", () => {
-  test("catches an engine that answers before it commits", { timeout: 180_000 }, async () => {
+  test("catches an engine that answers before it commits", async () => {
     const context = await openCampaign({ fault: "answerBeforeCommit" });
     expect(await untilFound((attempt) => killNine(elsewhere(context, attempt), { kills: 6, workers: 1 }), showsLoss)).toSatisfy(showsLoss);
   });
 
-  test("catches an engine that splits commits in two", { timeout: 180_000 }, async () => {
+  test("catches an engine that splits commits in two", async () => {
     const context = await openCampaign({ fault: "tornCommits" });
     expect(await untilFound((attempt) => killNine(elsewhere(context, attempt), { kills: 6, workers: 2 }), shows("commit_torn"))).toContain("commit_torn");
   });
 
-  test("catches a log that lost a record", { timeout: 180_000 }, async () => {
+  test("catches a log that lost a record", async () => {
     const context = await openCampaign({ auditorFault: "lostLogRecords" });
     const wanted = ["acknowledged_commit_missing", "revision_gap"];
     expect(await untilFound((attempt) => killNine(elsewhere(context, attempt), { kills: 6, workers: 2 }), shows(...wanted))).toEqual(expect.arrayContaining(wanted));
   });
 });
 
-test("requests are seen to have two effects when the engine forgets request keys", { timeout: 180_000 }, async () => {
+test("requests are seen to have two effects when the engine forgets request keys", async () => {
   const context = await openCampaign({ fault: "forgottenRequestKeys" });
   expect(faultsIn(await retrySafe(context, { cuts: 4, lines: 2 }))).toEqual(expect.arrayContaining(["effect_twice", "answers_differ"]));
 });
@@ -89,7 +89,7 @@ describe("the audit after kills of servers catches", () => {
     sent: 1,
   });
 
-  test("an acknowledged answer, of any kind, that never happened", { timeout: 180_000 }, async () => {
+  test("an acknowledged answer, of any kind, that never happened", async () => {
     const { store, calls } = await honestRun();
     const withForged = async (...call: Parameters<typeof forged>) => faultsIn(await auditServers(store, [...calls, forged(...call)]));
     const set = { key: "k", value: "v", agent_id: "forged" };
@@ -107,7 +107,7 @@ describe("the audit after kills of servers catches", () => {
     ]);
   });
 
-  test("an effect that nobody asked for, or that was refused", { timeout: 180_000 }, async () => {
+  test("an effect that nobody asked for, or that was refused", async () => {
     const { store, calls } = await honestRun();
     const done = (tool: string) => calls.find((call) => call.tool === tool && call.requestKey !== undefined && call.answers[0]?.structured.revision !== undefined) as RecordedCall;
     const set = done("state_set");
@@ -119,7 +119,7 @@ describe("the audit after kills of servers catches", () => {
     expect(faultsIn(await auditServers(store, [...others, twoAnswers]))).toEqual(["answers_differ"]);
   });
 
-  test("a log that lost a record", { timeout: 180_000 }, async () => {
+  test("a log that lost a record", async () => {
     const { store, calls } = await honestRun();
     const lost = calls.find(({ tool, answers }) => tool === "state_set" && answers[0]?.structured.ok === true)?.answers[0]?.structured.revision;
     const forgetful: Store = {
@@ -132,11 +132,11 @@ describe("the audit after kills of servers catches", () => {
     expect(faultsIn(await auditServers(forgetful, calls))).toEqual(expect.arrayContaining(["acknowledged_commit_missing", "revision_gap"]));
   });
 
-  test("servers that answer before they commit", { timeout: 180_000 }, async () => {
+  test("servers that answer before they commit", async () => {
     expect(await untilFound(() => killFaulty("answerBeforeCommit", { ...small, servers: 1 }), showsLoss)).toSatisfy(showsLoss);
   });
 
-  test("servers that forget request keys", { timeout: 180_000 }, async () => {
+  test("servers that forget request keys", async () => {
     const wanted = ["effect_twice", "answers_differ"];
     expect(await untilFound(() => killFaulty("forgottenRequestKeys", small), shows(...wanted))).toEqual(expect.arrayContaining(wanted));
   });

@@ -20,7 +20,7 @@ async function runAndPrint(run: PowerLossRun): Promise<PowerLossResult> {
 }
 
 describe("a loss of power (G1)", () => {
-  test("takes nothing that was acknowledged, in any of 2,000 states that the disk could be left in", { timeout: 240_000 }, async () => {
+  test("takes nothing that was acknowledged, in any of 2,000 states that the disk could be left in", async () => {
     const result = await runAndPrint({ ...size, states: 2_000 });
     expect(result.firstDetail).toBeUndefined();
     expect(result).toMatchObject({ states: 2_000, bad: 0 });
@@ -29,13 +29,13 @@ describe("a loss of power (G1)", () => {
     expect(result.acknowledged).toBeGreaterThan(100);
   });
 
-  test("is seen to take acknowledged writes when SQLite is set to synchronous=NORMAL", { timeout: 120_000 }, async () => {
+  test("is seen to take acknowledged writes when SQLite is set to synchronous=NORMAL", async () => {
     const result = await runAndPrint({ ...size, states: 300, normal: true });
     expect(result.bad).toBeGreaterThan(100);
     expect(result.faults.acknowledged_commit_missing).toBeGreaterThan(50);
   });
 
-  test("is seen to take a whole store when the folders that lead to it were not synced", { timeout: 120_000 }, async () => {
+  test("is seen to take a whole store when the folders that lead to it were not synced", async () => {
     const result = await runAndPrint({ groups: [1], actions: 10, seed: 7, states: 60, withoutFolderSyncs: true });
     expect(result.faults.acknowledged_commit_missing).toBeGreaterThan(5);
   });

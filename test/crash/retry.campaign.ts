@@ -7,7 +7,7 @@ for (const on of sharedEngines)
   describe(`requests whose answer was cut off (G9) on ${on.name}`, () => {
     const cuts = on.isServer ? 40 : 120;
 
-    test(`have exactly one effect and one answer, however often they are sent again, after ${cuts} cuts`, { timeout: 240_000 }, async () => {
+    test(`have exactly one effect and one answer, however often they are sent again, after ${cuts} cuts`, async () => {
       const context = await openCampaign({ on });
       const result = await runAndPrint(`retry on ${on.name}`, () => retrySafe(context, { cuts, lines: 4 }));
       expect(result.violations).toEqual([]);

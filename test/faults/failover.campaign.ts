@@ -48,7 +48,7 @@ async function killBusiest(cluster: RedisCluster, load: EngineLoad, isDone: () =
 }
 
 describe("a replica that takes its primary's place under load gives no revision, version or token again, and every call ends in time (G4, G5, G7, G10, G19)", () => {
-  test("in a cluster of six, on Redis", { timeout: 180_000 }, async () => {
+  test("in a cluster of six, on Redis", async () => {
     await using cluster = await startRedisCluster(6, { args: replicaUser });
     const fail = (load: EngineLoad): Promise<unknown> => killBusiest(cluster, load, () => load.workBeyondNow());
     const result = await runAndPrint("cluster, primary killed, on Redis", () =>
@@ -60,7 +60,7 @@ describe("a replica that takes its primary's place under load gives no revision,
     expect(result.figures.leaps).toBeGreaterThan(0);
   });
 
-  test("chosen by a sentinel, on Redis", { timeout: 180_000 }, async () => {
+  test("chosen by a sentinel, on Redis", async () => {
     await using group = await startSentinel({ args: replicaUser });
     const fail = async (load: EngineLoad): Promise<void> => {
       const primary = await group.primary();
@@ -75,7 +75,7 @@ describe("a replica that takes its primary's place under load gives no revision,
     expect(result.figures.commits_lost).toBeGreaterThan(0);
   });
 
-  test("promoted by hand behind one address, on PostgreSQL", { timeout: 180_000 }, async () => {
+  test("promoted by hand behind one address, on PostgreSQL", async () => {
     await using primary = await startPostgres();
     await using replication = await FaultProxy.open(primary.port);
     await using replica = await startReplica({ superuserUrl: replication.urlFor(primary.superuserUrl) });
@@ -96,9 +96,7 @@ describe("a replica that takes its primary's place under load gives no revision,
   });
 });
 
-test("a primary that waits for its replica before it answers (wait_replicas=1) loses nothing acknowledged in a failover, and serves again when it has a replica, on Redis", {
-  timeout: 180_000,
-}, async () => {
+test("a primary that waits for its replica before it answers (wait_replicas=1) loses nothing acknowledged in a failover, and serves again when it has a replica, on Redis", async () => {
   await using cluster = await startRedisCluster(6, { args: replicaUser });
   const fail = async (load: EngineLoad): Promise<void> => {
     const { killed, successor } = await killBusiest(cluster, load, () => load.sendsInEach());

@@ -31,7 +31,7 @@ async function behindProxy({ start }: ServerUnderTest, play: (scene: Scene) => P
 
 for (const on of serversUnderTest) {
   describe(`the network between a client and its engine's server (G3, G4, G9, G10, G19) on ${on.name}`, () => {
-    test("may lose, refuse, reset and delay, and the server may freeze: every call ends in time and nothing is lost or done twice", { timeout: 240_000 }, async () => {
+    test("may lose, refuse, reset and delay, and the server may freeze: every call ends in time and nothing is lost or done twice", async () => {
       let seen = { failed: 0, unknown: 0 };
       // Whether commits were on their way when the network broke is chance: again, until in one run some were.
       for (let tries = 0; tries < 5 && (seen.failed <= 10 || seen.unknown <= 2); tries += 1) {
@@ -45,7 +45,7 @@ for (const on of serversUnderTest) {
       expect(seen.unknown).toBeGreaterThan(2);
     });
 
-    test("may cut answers: what became of a request is found out under its key", { timeout: 240_000 }, async () => {
+    test("may cut answers: what became of a request is found out under its key", async () => {
       let seen = { unknown: 0, resolved: 0 };
       // A cut that meets no answer to a commit shows nothing: again, until in one run enough did.
       for (let tries = 0; tries < 5 && (seen.unknown <= 10 || seen.resolved === 0); tries += 1) {
@@ -59,7 +59,7 @@ for (const on of serversUnderTest) {
       expect(seen.resolved).toBeGreaterThan(0);
     });
 
-    test("shows an engine that sends a commit again whose answer was cut", { timeout: 240_000 }, async () => {
+    test("shows an engine that sends a commit again whose answer was cut", async () => {
       // Not every cut meets an answer that matters: where a commit had not been asked for yet, nothing is sent again.
       const cut = () => behindProxy(on, ({ load, proxy }) => cutAnswers(load, proxy, { cuts: 12, connections: 8, serviceMsMax }), { fault: "resentCommits" });
       expect(await untilFound(cut, shows("unsent_commit_found"))).toContain("unsent_commit_found");

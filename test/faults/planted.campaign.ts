@@ -25,7 +25,7 @@ const only =
     faults.length === 1 && faults[0] === wanted;
 
 describe("the audit of a load", () => {
-  test("finds nothing where nothing is wrong", { timeout: 120_000 }, async () => {
+  test("finds nothing where nothing is wrong", async () => {
     const startedMs = performance.now();
     // A file has no deadline of its own: this one leaves a busy disk the time that it needs.
     let result = await workFor(700, { deadlineMs: 5_000 });
@@ -37,27 +37,27 @@ describe("the audit of a load", () => {
     expect(result.figures.grants).toBeGreaterThan(5);
   });
 
-  test("finds a watcher that skips", { timeout: 120_000 }, async () => {
+  test("finds a watcher that skips", async () => {
     expect(await found(shows("missing"), 500, "lostLogRecords")).toContain("missing");
   });
 
-  test("finds a call that never ends", { timeout: 120_000 }, async () => {
+  test("finds a call that never ends", async () => {
     expect(await found(only("call_never_ended"), 200, "endlessReads")).toEqual(["call_never_ended"]);
   });
 
-  test("finds a call that ends too late", { timeout: 120_000 }, async () => {
+  test("finds a call that ends too late", async () => {
     expect(await found(only("call_too_late"), 200, "lateReads")).toEqual(["call_too_late"]);
   });
 
-  test("finds updates that overtook each other", { timeout: 120_000 }, async () => {
+  test("finds updates that overtook each other", async () => {
     expect(await found(shows("stale_increment"), 500, "droppedChecks")).toContain("stale_increment");
   });
 
-  test("finds request keys that are forgotten", { timeout: 120_000 }, async () => {
+  test("finds request keys that are forgotten", async () => {
     expect(await found(shows("answers_differ"), 500, "forgottenRequestKeys")).toContain("answers_differ");
   });
 
-  test("finds revisions, versions and tokens that are given again after an old copy was put in place and nothing said so", { timeout: 120_000 }, async () => {
+  test("finds revisions, versions and tokens that are given again after an old copy was put in place and nothing said so", async () => {
     const folder = await temporaryFolder();
     const [path, copy] = [join(folder, "holdfast.db"), join(folder, "copy.db")];
     const url = `sqlite:${path}`;

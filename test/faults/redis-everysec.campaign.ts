@@ -12,9 +12,7 @@ const syncMs = 800;
 const longSyncMs = 1_900;
 const triesMax = 6;
 
-test("a Redis that syncs every second loses acknowledged writes when killed: health says so before, the audit finds it, and nothing lost is given again, on Redis", {
-  timeout: 180_000,
-}, async () => {
+test("a Redis that syncs every second loses acknowledged writes when killed: health says so before, the audit finds it, and nothing lost is given again, on Redis", async () => {
   let lost = 0;
   let told = 0;
   // Whether a sync was on its way, and a watcher had seen what was lost, is chance: again, until both were so.
@@ -45,9 +43,7 @@ test("a Redis that syncs every second loses acknowledged writes when killed: hea
   expect(told).toBeGreaterThan(0);
 });
 
-test("clients that remember nothing are not given a lost revision or token again, not even when the first commits after a loss are lost too, on Redis", {
-  timeout: 180_000,
-}, async () => {
+test("clients that remember nothing are not given a lost revision or token again, not even when the first commits after a loss are lost too, on Redis", async () => {
   await using redis = await startRedis({ appendfsync: "everysec" });
   const startedMs = performance.now();
   const url = withDeadline(`${redis.url}?allow_loss=1`, deadlineMs);

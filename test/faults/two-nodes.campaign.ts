@@ -24,7 +24,7 @@ import { freePort } from "../support/servers/free-port.ts";
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 beforeAll(async () => {
   built = await buildExecutable();
-}, 60_000);
+});
 afterAll(() => built?.remove());
 
 const mixedLanes = 10;
@@ -87,9 +87,7 @@ async function subscribe(raw: RawLines, era: Era, uri: string): Promise<void> {
 
 const updatesIn = ({ lines }: RawLines): number => lines.filter((line) => line.includes("notifications/resources/updated")).length;
 
-test("two nodes behind a round-robin balancer, each killed in the middle and started again: nothing acknowledged is lost, nothing is done twice, and whoever listens goes on hearing (G1, G3, G4, G5, G7, G9, G10, G11), on PostgreSQL", {
-  timeout: 120_000,
-}, async () => {
+test("two nodes behind a round-robin balancer, each killed in the middle and started again: nothing acknowledged is lost, nothing is done twice, and whoever listens goes on hearing (G1, G3, G4, G5, G7, G9, G10, G11), on PostgreSQL", async () => {
   const store = await engineNamed("PostgreSQL").freshUrl();
   const startedMs = performance.now();
   const made = await startExecutable(built.main, ["token", "create", "--name", "fleet", "--role", "write", "--namespace", "default", "--json"], { env: environment(store) })

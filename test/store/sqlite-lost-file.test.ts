@@ -279,7 +279,7 @@ test("two processes never both hold a lease: whoever had the removed file is ref
     await Promise.all([first.kill(), second.kill()]);
     expect((await foundAt(path)).length).toBeGreaterThan(0);
   }
-}, 120_000);
+});
 
 for (const gone of [["-wal"], ["-shm"], ["-wal", "-shm"]])
   test(`${gone.join(" and ")} removed: refused until a restart, and nothing acknowledged is missing then`, async () => {

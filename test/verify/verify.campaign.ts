@@ -19,7 +19,7 @@ describe("holdfast verify", () => {
   afterAll(() => executable.remove());
 
   for (const on of sharedEngines)
-    test(`finds every guarantee kept on the user's own store, and leaves nothing in it, on ${on.name}`, { timeout: 180_000 }, async () => {
+    test(`finds every guarantee kept on the user's own store, and leaves nothing in it, on ${on.name}`, async () => {
       const url = await on.freshUrl();
       const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
       expect(stderr).toBe("");
@@ -38,7 +38,7 @@ describe("holdfast verify", () => {
     expect(stderr).toMatch(/store: verify needs a store that several processes can open/);
   });
 
-  test("names the guarantees that an engine breaks which drops checks", { timeout: 300_000 }, async () => {
+  test("names the guarantees that an engine breaks which drops checks", async () => {
     const verify = async (seed: number) => runVerify({ quick: true, worker: verifyWorker("droppedChecks"), storeUrl: await engineNamed("SQLite").freshUrl(), seed });
     const brokenIn = ({ guarantees }: Report) => guarantees.filter(({ passed }) => !passed).map(({ id }) => id);
     const wanted = ["G3", "G7", "G8"] as const;
@@ -51,7 +51,7 @@ describe("holdfast verify", () => {
     expect(renderReport(report)).toMatch(/Broken: G3, /);
   });
 
-  test("counts a campaign that cannot be carried through as broken", { timeout: 120_000 }, async () => {
+  test("counts a campaign that cannot be carried through as broken", async () => {
     const report = await runVerify({ quick: true, worker: { file: process.execPath, args: ["-e", "process.exit(3)"] } });
     expect(report.guarantees.map(({ passed }) => passed)).not.toContain(true);
     expect(report.guarantees[0]?.violations[0]).toMatchObject({ fault: "campaign_failed" });
@@ -59,22 +59,22 @@ describe("holdfast verify", () => {
 });
 
 describe("campaigns of holdfast verify catch", () => {
-  test("increments: an engine that drops checks", { timeout: 120_000 }, async () => {
+  test("increments: an engine that drops checks", async () => {
     const context = await openCampaign({ fault: "droppedChecks" });
     expect(await untilFound((attempt) => increments(elsewhere(context, attempt), { workers: 6, times: 60 }), shows("stale_increment"))).toContain("stale_increment");
   });
 
-  test("several keys at once: an engine that splits commits in two", { timeout: 120_000 }, async () => {
+  test("several keys at once: an engine that splits commits in two", async () => {
     const context = await openCampaign({ fault: "tornCommits" });
     expect(await untilFound((attempt) => atomicity(elsewhere(context, attempt), { forMs: 600, kills: 0 }), shows("part_differs"))).toContain("part_differs");
   });
 
-  test("short lives: an engine whose entries end early", { timeout: 120_000 }, async () => {
+  test("short lives: an engine whose entries end early", async () => {
     const context = await openCampaign({ fault: "shortLives" });
     expect(await untilFound((attempt) => expiring(elsewhere(context, attempt), { forMs: 300 }), shows("other_time"))).toContain("other_time");
   });
 
-  test("killed watchers: a watch that misses revisions", { timeout: 120_000 }, async () => {
+  test("killed watchers: a watch that misses revisions", async () => {
     const context = await openCampaign({ fault: "lostLogRecords" });
     expect(await untilFound((attempt) => watching(elsewhere(context, attempt), { lives: 3, writers: 2 }), shows("missing"))).toContain("missing");
   });

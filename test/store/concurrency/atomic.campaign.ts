@@ -20,7 +20,7 @@ for (const on of sharedEngines)
   describe(`commits of several keys (G5, G1) on ${on.name}`, () => {
     const kills = on.isServer ? 10 : 20;
 
-    test(`writers killed ${kills} times in the middle of their batches leave no part of a commit, and lose none they had answered`, { timeout: 300_000 }, async () => {
+    test(`writers killed ${kills} times in the middle of their batches leave no part of a commit, and lose none they had answered`, async () => {
       const url = await on.freshUrl();
       await using engine = await openEngine(url);
       const store = openNamespaceStore(engine, "shared", systemClock);

@@ -8,7 +8,7 @@ for (const on of sharedEngines)
   describe(`claims raced for by many processes (G8) on ${on.name}`, () => {
     const runs = on.isServer ? 170 : 500;
 
-    test(`have exactly one winner each: 32 racers, ${runs} runs`, { timeout: 300_000 }, async () => {
+    test(`have exactly one winner each: 32 racers, ${runs} runs`, async () => {
       const context = await openCampaign({ on });
       const result = await runAndPrint(`claims on ${on.name}`, () => oneWinner(context, { racers: 32, runs }));
       expect(result.violations).toEqual([]);
@@ -22,7 +22,7 @@ for (const on of sharedEngines)
   describe(`a run whose workers are killed or stopped at every step (G8) on ${on.name}`, () => {
     const size = on.isServer ? { runs: 4, steps: 9, inParallel: 4 } : { runs: 12, steps: 12, inParallel: 4 };
 
-    test("is resumed from the last acknowledged step, and the replaced worker changes nothing", { timeout: 300_000 }, async () => {
+    test("is resumed from the last acknowledged step, and the replaced worker changes nothing", async () => {
       const context = await openCampaign({ on });
       const enough = on.isServer ? { killed: (size.runs * size.steps) / 3, refused: (size.runs * size.steps) / 8 } : { killed: 50, refused: 20 };
       let seen = { killed: 0, refused: 0 };

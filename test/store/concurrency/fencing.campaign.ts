@@ -7,7 +7,7 @@ for (const on of sharedEngines)
   describe(`holders stopped past their time and then continued (G7) on ${on.name}`, () => {
     const takeOvers = on.isServer ? 340 : 1_000;
 
-    test(`have every stale write refused in ${takeOvers} take-overs`, { timeout: 300_000 }, async () => {
+    test(`have every stale write refused in ${takeOvers} take-overs`, async () => {
       const context = await openCampaign({ on });
       const result = await runAndPrint(`fencing on ${on.name}`, () => fencing(context, { takeOvers, crews: 2, leasesPerCrew: 10 }));
       expect(result.violations).toEqual([]);

@@ -30,7 +30,7 @@ async function audit(store: Store, increments: readonly Increment[]): Promise<vo
 
 for (const on of sharedEngines)
   describe(`increments (G3, G12) on ${on.name}`, () => {
-    test(`${processes} processes × ${each} on one store make exactly ${processes * each}`, { timeout: 300_000 }, async () => {
+    test(`${processes} processes × ${each} on one store make exactly ${processes * each}`, async () => {
       const url = await on.freshUrl();
       const workers = Array.from({ length: processes }, (_, i) =>
         spawnWorker<"ready" | { increments: Increment[]; conflicts: number }>("increment", { url, key: "counter", count: each, client: `client ${i}` }),

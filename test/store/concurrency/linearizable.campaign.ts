@@ -28,7 +28,7 @@ for (const on of sharedEngines)
   describe(`a mixed load (G2, G12) on ${on.name}`, () => {
     const callsEach = on.isServer ? 150 : 300;
 
-    test(`${clients} processes on one store: reads, commits and refusals are linearizable`, { timeout: 300_000 }, async () => {
+    test(`${clients} processes on one store: reads, commits and refusals are linearizable`, async () => {
       const url = await on.freshUrl();
       const workers = Array.from({ length: clients }, (_, i) => spawnWorker<"ready" | AnsweredCall[]>("mixed-load", { url, client: `client ${i}`, seed: i + 1, calls: callsEach }));
       for (const worker of workers) expect(await worker.next()).toBe("ready");

@@ -7,13 +7,13 @@ import { elsewhere, faultsIn, openCampaign, shows, untilFound } from "../../supp
 // What the campaigns of this folder must catch. Neither the faults nor the audits know the driver: once, on this Node, is enough.
 
 describe("claims on an engine that drops checks", () => {
-  test("are seen to have several winners", { timeout: 180_000 }, async () => {
+  test("are seen to have several winners", async () => {
     const context = await openCampaign({ fault: "droppedChecks" });
     const race = (attempt: number) => oneWinner(elsewhere(context, attempt), { racers: 8, runs: 40 });
     expect(await untilFound(race, shows("several_winners"))).toContain("several_winners");
   });
 
-  test("are seen to be written to by the replaced worker", { timeout: 300_000 }, async () => {
+  test("are seen to be written to by the replaced worker", async () => {
     const context = await openCampaign({ fault: "droppedChecks" });
     const seen = new Set<string>();
     // Only a worker that was stopped between its read and its commit shows the fault: a few more tries make that certain enough.
@@ -23,7 +23,7 @@ describe("claims on an engine that drops checks", () => {
   });
 });
 
-test("holders are seen to write on when the engine drops checks", { timeout: 180_000 }, async () => {
+test("holders are seen to write on when the engine drops checks", async () => {
   const context = await openCampaign({ fault: "droppedChecks" });
   const takeOver = (attempt: number) => fencing(elsewhere(context, attempt), { takeOvers: 20, crews: 1, leasesPerCrew: 5 });
   expect(await untilFound(takeOver, shows("stale_write_accepted"))).toContain("stale_write_accepted");

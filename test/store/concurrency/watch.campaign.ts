@@ -18,7 +18,7 @@ for (const on of sharedEngines)
   describe(`watching (G10) on ${on.name}`, () => {
     const lives = on.isServer ? 6 : 10;
 
-    test(`a watcher killed and restarted ${lives} times beside two writing processes sees every change once, in order, whole`, { timeout: 300_000 }, async () => {
+    test(`a watcher killed and restarted ${lives} times beside two writing processes sees every change once, in order, whole`, async () => {
       const url = await on.freshUrl();
       await using engine = await openEngine(url);
       const store = openNamespaceStore(engine, "shared", systemClock);
