@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forgetGuarded, guardFolder } from "./servers/orphan-guard.ts";
@@ -11,6 +11,8 @@ export function setup(): () => void {
   const outer = process.env.TMPDIR;
   const folder = mkdtempSync(join(tmpdir(), "holdfast-run-"));
   guardFolder(folder);
+  // Others may pass through to folders that are theirs: as root, the tests run PostgreSQL as another user.
+  chmodSync(folder, 0o711);
   process.env.TMPDIR = folder;
   return () => {
     if (outer === undefined) delete process.env.TMPDIR;
