@@ -11,7 +11,7 @@ export default defineConfig({
     testTimeout: 0,
     hookTimeout: 0,
     expect: { poll: { timeout: 300_000, interval: 20 } },
-    globalSetup: ["test/support/worker-build.ts", "test/support/servers/shared-servers.ts"],
+    globalSetup: ["test/support/run-folder.ts", "test/support/worker-build.ts", "test/support/shared-builds.ts", "test/support/servers/shared-servers.ts"],
     sequence: { hooks: "list" },
   },
 });

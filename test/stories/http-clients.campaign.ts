@@ -22,7 +22,7 @@ let token: string;
 /** The installed package serves, and callers need a token, as on a machine that others can reach. */
 beforeAll(async () => {
   installed = await installPackage();
-  const holdfast = join(installed.folder, "node_modules", ".bin", "holdfast");
+  const { holdfast } = installed;
   const store = ["--store", `sqlite:${join(installed.folder, "served", "holdfast.db")}`];
   ({ stdout: token } = await run(holdfast, ["token", "create", "--name", "story", "--role", "write", "--namespace", "team", ...store]));
   token = token.trim();

@@ -70,6 +70,7 @@ export function openCommandLine({
   return {
     run,
     clock,
+    engine,
     /** The parsed output of a command run with `--json`. */
     async json(...args: readonly string[]): Promise<Record<string, unknown>> {
       return JSON.parse((await run([...args, "--json"])).stdout);

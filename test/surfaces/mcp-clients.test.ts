@@ -10,11 +10,8 @@ import { profiles, selectTools } from "../../src/tools/profiles.ts";
 import { toolsets } from "../../src/tools/tool.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { connectClient, contextOn, eras } from "../support/mcp-connection.ts";
+import { until } from "../support/soon.ts";
 import { WatchedEngine } from "../support/watched-engine.ts";
-
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
-};
 
 describe.each(eras)("the SDK's own client in the %s era", (era) => {
   test("meets the server by name, version, instructions and capabilities", async () => {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { listTokens, revokeToken } from "../../../src/domain/identity/tokens.ts";
 import { HoldfastError } from "../../../src/kernel/errors.ts";
@@ -8,6 +7,7 @@ import { hasUsableCredential, revokedWithinMs } from "../../../src/surfaces/http
 import { GuessLimit, guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { KnownCredentials } from "../../../src/surfaces/http/known-credentials.ts";
 import { askRaw, head } from "../../support/raw-http.ts";
+import { untilQuiet } from "../../support/until-quiet.ts";
 import { openDoorkeeper } from "./doorkeeper.ts";
 
 const randomToken = (): string => `hf_${randomBytes(32).toString("base64url")}`;
@@ -114,13 +114,21 @@ describe("a token's end", () => {
 describe("the store", () => {
   test("is asked once for many requests with one token, also when they come at one moment", async () => {
     let reads = 0;
-    const onRead = async (): Promise<void> => {
+    let answer = (): void => {};
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const onRead = (): Promise<void> => {
       reads += 1;
-      await sleep(50);
+      return mayAnswer;
     };
     const door = await openDoorkeeper({ onRead });
     const { secret } = await door.token();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => door.bring(secret)));
+    const asked = Array.from({ length: 50 }, () => door.bring(secret));
+    // All of them have asked before the store has answered the first.
+    await untilQuiet(() => reads);
+    answer();
+    const answers = await Promise.all(asked);
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     for (let i = 0; i < 50; i += 1) await door.bring(secret);
     expect(reads).toBe(1);
