@@ -51,9 +51,13 @@ export default class EventReporter {
     const { duration, collectDuration, setupDuration, prepareDuration } = module.diagnostic();
     // An error outside of every test: the file could not be loaded, or a hook of a describe block failed.
     const suites = [module, ...module.children.allSuites()];
+    // Counted here: when a worker reports quickly, the last results may come only after this event.
+    const count = (state) => [...module.children.allTests(state)].length;
     this.#send({
       kind: "file-end",
       file: this.#path(module),
+      passed: count("passed"),
+      failed: count("failed"),
       ms: duration + collectDuration + setupDuration + prepareDuration,
       errors: suites.flatMap((suite) => suite.errors()).map((error) => this.#describe(error)),
     });

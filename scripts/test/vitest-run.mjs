@@ -12,13 +12,11 @@ const standstillMinutes = Number(process.env.HOLDFAST_TEST_STANDSTILL_MINUTES ??
 export async function runVitest({ root, args, results, progress, runtime = { name: thisRuntime, node: process.execPath }, env = {}, showLogs = false }) {
   /** Per file that is running: its test, and for how many ticks nothing was heard of it. Ticks, because no clock shows how much of the machine this run was given. */
   const running = new Map();
-  const counts = new Map();
   const output = [];
   let failed = false;
   let filesSeen = 0;
   const fail = (file, text, failure) => {
     failed = true;
-    counts.set(file, { passed: 0, ...counts.get(file), failed: (counts.get(file)?.failed ?? 0) + 1 });
     if (failure !== undefined) results.addFailure(file, runtime.name, failure);
     progress.print(`\n${text}\n`);
   };
@@ -37,13 +35,12 @@ export async function runVitest({ root, args, results, progress, runtime = { nam
       touch(file);
       results.addTest(file, runtime.name, event);
       if (event.state === "failed") fail(file, [`FAIL ${label(file)}: ${event.test}`, ...event.errors].join("\n"));
-      else counts.set(file, { failed: 0, ...counts.get(file), passed: (counts.get(file)?.passed ?? 0) + (event.state === "passed" ? 1 : 0) });
     } else if (kind === "file-end") {
       filesSeen += 1;
       running.delete(file);
       for (const error of event.errors) fail(file, `FAIL ${label(file)}: outside of its tests\n${error}`, error.split("\n")[0]);
-      const { passed = 0, failed: failures = 0 } = counts.get(file) ?? {};
-      progress.end(label(file), { passed: failures === 0, detail: `${passed} passed${failures === 0 ? "" : `, ${failures} failed`}`, seconds: event.ms / 1_000 });
+      const failures = event.failed + event.errors.length;
+      progress.end(label(file), { passed: failures === 0, detail: `${event.passed} passed${failures === 0 ? "" : `, ${failures} failed`}`, seconds: event.ms / 1_000 });
     } else if (kind === "run-end") for (const error of event.errors) fail("the run", `FAIL outside of every file\n${error}`, error.split("\n")[0]);
     else {
       touch(file, event.test);
