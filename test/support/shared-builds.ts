@@ -28,6 +28,12 @@ const makers = {
     await run(process.execPath, [join(root, "scripts", "build.mjs"), "--out", dist, "--entry", join(root, "src", "main.ts")]);
     return join(dist, "main.js");
   },
+  /** The dashboard's page. */
+  page: async (folder: string) => {
+    const page = join(folder, "page");
+    await run(process.execPath, [join(root, "scripts", "build-dashboard.mjs"), page]);
+    return page;
+  },
   /** The project that a user has after installing the package, packed from dist/ as it would be published. Away from this project, whose packages it must not find. */
   installation: async () => {
     const project = await mkdtemp(join(tmpdir(), "holdfast-installation-"));
