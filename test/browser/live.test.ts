@@ -9,6 +9,8 @@ let desk: Desk;
 let tab: Tab;
 let page: Page;
 const latencies: string[] = [];
+/** How long the page rests at least between two re-reads; dashboard/data/use-query.ts has it, and runs in a browser only. */
+const rereadMsMin = 250;
 beforeAll(async () => {
   desk = await openDesk();
   await desk.call("state_set", { key: "first", value: 0 });
@@ -99,12 +101,14 @@ describe("the stream", () => {
       if (request.url().includes("/api/ns/default/keys")) reads += 1;
     };
     page.on("request", count);
+    const fromMs = performance.now();
     for (let round = 0; round < 4; round += 1)
       await Promise.all(Array.from({ length: 100 }, (_, index) => desk.call("state_set", { key: `burst/${index % 20}`, value: `${round}-${index}` })));
     await page.getByText("3-99").waitFor();
     page.off("request", count);
     expect(reads).toBeGreaterThan(0);
-    expect(reads).toBeLessThan(40);
+    // A page that reads again rests in between: however long the burst takes, there are no more re-reads in it than rests, and the one at each end.
+    expect(reads).toBeLessThanOrEqual(Math.ceil((performance.now() - fromMs) / rereadMsMin) + 2);
     expect(tab.faults).toEqual([]);
   });
 
