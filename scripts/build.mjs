@@ -17,7 +17,7 @@ const requireBanner = 'import { createRequire as __createRequire } from "node:mo
 const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry: { type: "string", multiple: true } } });
 const target = resolve(root, flags.out ?? "dist");
 // Built beside its place and moved there whole: a running test or server never meets half a build.
-const out = join(root, "build", `dist.${process.pid}`);
+const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
 const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
 
 try {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   server = child;
   const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
   url = JSON.parse(line).mcp_url;
-}, 180_000);
+});
 afterAll(async () => {
   const ended = once(server, "exit");
   server.kill("SIGTERM");
@@ -41,7 +41,7 @@ afterAll(async () => {
 describe.each<Era>(["legacy", "modern"])("the served package and the official Inspector, %s era", (era) => {
   const open = (credential = token) => openInspector(installed, era, ["--transport", "http", "--server-url", url, "--header", `Authorization: Bearer ${credential}`]);
 
-  test("lists its tools without a portability error", { timeout: 60_000 }, async () => {
+  test("lists its tools without a portability error", async () => {
     const inspector = await open();
     const { exitCode, result, stderr } = await inspector.inspect("--method", "tools/list", "--strict");
     expect(stderr).toMatch(/\b0 errors\b/);
@@ -49,7 +49,7 @@ describe.each<Era>(["legacy", "modern"])("the served package and the official In
     expect(result.tools.map(({ name }: { name: string }) => name)).toContain("workflow_claim");
   });
 
-  test("a call sent again with its request key has one effect, under the token's name", { timeout: 60_000 }, async () => {
+  test("a call sent again with its request key has one effect, under the token's name", async () => {
     const inspector = await open();
     const send = () => inspector.call("state_set", { key: `counter-${era}`, value: { n: 1 } }, `key-${era}`);
     const first = await send();
@@ -58,7 +58,7 @@ describe.each<Era>(["legacy", "modern"])("the served package and the official In
     expect(JSON.parse(result.contents[0].text)).toMatchObject({ version: 1, updated_by: "story" });
   });
 
-  test("a wrong token is refused", { timeout: 60_000 }, async () => {
+  test("a wrong token is refused", async () => {
     const inspector = await open(`hf_${"x".repeat(43)}`);
     expect((await inspector.inspect("--method", "tools/list")).exitCode).not.toBe(0);
   });
@@ -72,9 +72,9 @@ describe.each([
   let facts: any;
   beforeAll(async () => {
     const python = await requireService("python-client.mjs");
-    const { stdout } = await run(python, [pythonStory, url, token, mode], { timeout: 110_000 });
+    const { stdout } = await run(python, [pythonStory, url, token, mode]);
     facts = JSON.parse(stdout);
-  }, 120_000);
+  });
 
   test("they agree on the protocol", () => {
     expect(facts.protocol_version).toBe(speaks);
@@ -106,9 +106,9 @@ describe("the served package and LangGraph", () => {
   let facts: Readonly<Record<string, readonly Answer[]>> & { readonly tools: readonly string[] };
   beforeAll(async () => {
     const adapter = await requireService("langgraph.mjs");
-    const { stdout } = await run(process.execPath, [graphStory, adapter, url, token], { timeout: 110_000 });
+    const { stdout } = await run(process.execPath, [graphStory, adapter, url, token]);
     facts = JSON.parse(stdout);
-  }, 120_000);
+  });
   // The adapter hands a model the text and the structured content together.
   const structured = (name: string) => (facts[name] as readonly Answer[]).map(({ text }) => JSON.parse(text).structuredContent);
 

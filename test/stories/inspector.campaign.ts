@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { access, readdir, readlink, rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { soon, until } from "../support/soon.ts";
 import type { Era } from "./inspector.ts";
 import { openInspector } from "./inspector.ts";
 import type { InstalledPackage } from "./installed-package.ts";
@@ -10,8 +9,15 @@ import { installPackage, readPid } from "./installed-package.ts";
 let installed: InstalledPackage;
 beforeAll(async () => {
   installed = await installPackage();
-}, 180_000);
+});
 afterAll(() => installed.remove());
+
+/** From then on the server is at what it was started for. */
+async function hasStoreOpen(pid: number): Promise<boolean> {
+  const descriptors = await readdir(`/proc/${pid}/fd`);
+  const files = await Promise.all(descriptors.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => "")));
+  return files.some((file) => file.endsWith("holdfast.db"));
+}
 
 /** Longer than all that is done under the claim takes, also where processes start slowly; the last one is left to lapse. */
 const claimSeconds = 120;
@@ -20,7 +26,7 @@ const lastClaimSeconds = 3;
 describe.each<Era>(["legacy", "modern"])("the installed package and the official Inspector, %s era", (era) => {
   const agents = { first: `first-${era}`, second: `second-${era}` };
 
-  test("lists its tools without a portability error", { timeout: 60_000 }, async () => {
+  test("lists its tools without a portability error", async () => {
     const inspector = await openInspector(installed, era);
     const { exitCode, result, stderr } = await inspector.inspect("--method", "tools/list", "--strict");
     expect(stderr).toMatch(/\b0 errors\b/);
@@ -28,7 +34,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     expect(result.tools.map(({ name }: { name: string }) => name)).toContain("workflow_claim");
   });
 
-  test("a call sent again with its request key gives the first answer and no second effect", { timeout: 60_000 }, async () => {
+  test("a call sent again with its request key gives the first answer and no second effect", async () => {
     const inspector = await openInspector(installed, era);
     const send = () => inspector.call("state_set", { key: `counter-${era}`, value: { n: 1 } }, `key-${era}`);
     const first = await send();
@@ -37,7 +43,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     expect(version).toBe(1);
   });
 
-  test("claim, checkpoint, crash, resume: the successor goes on after the last acknowledged step", { timeout: 180_000 }, async () => {
+  test("claim, checkpoint, crash, resume: the successor goes on after the last acknowledged step", async () => {
     const inspector = await openInspector(installed, era);
     const { run_id } = await inspector.call("workflow_create", { name: "release", tags: { era }, input: { steps: 3 } });
 
@@ -55,16 +61,15 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     expect(await claim(won.agent_id, lastClaimSeconds)).toMatchObject({ claimed: true, token: won.token });
     await rm(installed.pidFile, { force: true });
     const waiting = inspector.callTool("state_get", { key: `approval-${era}`, wait_for_version_above: 0, wait_seconds: 50 });
-    while (!existsSync(installed.pidFile)) await sleep(20);
-    await sleep(1_500);
-    process.kill(await readPid(installed.pidFile), "SIGKILL");
+    await soon(() => access(installed.pidFile));
+    const pid = await readPid(installed.pidFile);
+    await until(() => hasStoreOpen(pid));
+    process.kill(pid, "SIGKILL");
     expect((await waiting).exitCode).not.toBe(0);
 
     let taken = await claim(successor);
-    while (!taken.claimed) {
-      await sleep(300);
-      taken = await claim(successor);
-    }
+    // Each attempt is a process of its own, which takes longer than any pause between them.
+    while (!taken.claimed) taken = await claim(successor);
     expect(taken.token).toBeGreaterThan(won.token);
     const resumed = await inspector.call("workflow_resume", { run_id });
     expect(resumed).toMatchObject({ last_step: 2, step_outputs: { "1": { step: 1 }, "2": { step: 2 } }, input: { steps: 3 }, meta: { agent_id: successor } });

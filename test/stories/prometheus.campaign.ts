@@ -21,7 +21,7 @@ describe("figures, as Prometheus reads them", () => {
   let python: string;
   beforeAll(async () => {
     python = await requireService("python-client.mjs");
-  }, 180_000);
+  });
   const read = (text: string): Families => JSON.parse(execFileSync(python, ["-c", reader], { input: text, encoding: "utf8", stdio: ["pipe", "pipe", "pipe"] }));
 
   test("every line of /metrics is understood, buckets add up and counters say what happened", async () => {

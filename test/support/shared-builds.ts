@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { inject } from "vitest";
 import type { TestProject } from "vitest/node";
-import { forgetGuarded, guardFolder } from "./servers/orphan-guard.ts";
+import { forgetGuarded, guardFolder, guardProcess } from "./servers/orphan-guard.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -17,8 +17,15 @@ declare module "vitest" {
   }
 }
 
-const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Ends with the run, however that ends: a build that went on alone would write into a folder that was removed. */
+async function run(file: string, args: readonly string[], options: { readonly cwd?: string } = {}): Promise<{ readonly stdout: string }> {
+  const running = promisify(execFile)(file, args, options);
+  const pid = running.child.pid as number;
+  guardProcess(pid);
+  return running.finally(() => forgetGuarded(pid));
+}
 
 /** What several test files look at, each made from the sources as they are now; answers with a path. */
 const makers = {
@@ -27,6 +34,12 @@ const makers = {
     const dist = join(folder, "dist");
     await run(process.execPath, [join(root, "scripts", "build.mjs"), "--out", dist, "--entry", join(root, "src", "main.ts")]);
     return join(dist, "main.js");
+  },
+  /** The dashboard's page. */
+  page: async (folder: string) => {
+    const page = join(folder, "page");
+    await run(process.execPath, [join(root, "scripts", "build-dashboard.mjs"), page]);
+    return page;
   },
   /** The project that a user has after installing the package, packed from dist/ as it would be published. Away from this project, whose packages it must not find. */
   installation: async () => {
