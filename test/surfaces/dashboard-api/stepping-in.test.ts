@@ -109,7 +109,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
       keywords: ["listen"],
       source: "run book",
       trust: "high",
-      updatedBy: "someone",
+      writer: "someone",
     });
     expect(await refusalOf(api.post(`${ns}/notes/change`, { name: "ports", version: 1, content: "8080" }))).toMatchObject({ code: "conflict", details: { actual_version: 2 } });
     expect(await refusalOf(api.post(`${ns}/notes/change`, { name: "none", version: 1, content: "x" }))).toMatchObject({ code: "not_found" });
