@@ -297,6 +297,16 @@ describe("the local operator", () => {
     for (const site of ["same-origin", "none"]) expect(await door.knock({ "sec-fetch-site": site })).toMatchObject({ status: 200 });
   });
 
+  test("is nobody for a page of another origin, also in a browser that sends no fetch metadata", async () => {
+    const door = await openDoorkeeper({ operator: "ops" });
+    const own = `127.0.0.1:${door.port}`;
+    for (const origin of ["https://app.example.com", "null", "", "file://", "http://localhost:1", `http://127.0.0.1:${door.port + 1}`, `http://127.0.0.1:${door.port}.example.com`])
+      for (const site of [undefined, "none", "same-origin"])
+        expect(await door.knock({ host: own, origin, ...(site === undefined ? {} : { "sec-fetch-site": site }) }), origin).toMatchObject({ status: 401 });
+    expect(await door.knock({ host: own, origin: `http://${own}` })).toMatchObject({ status: 200, body: operator });
+    expect(await door.knock({ host: `LOCALHOST:${door.port}`, origin: `http://localhost:${door.port}` })).toMatchObject({ status: 200, body: operator });
+  });
+
   test("lives on loopback addresses only", () => {
     for (const address of ["127.0.0.1", "127.255.0.1", "::1", "[::1]", "localhost", "::ffff:127.0.0.1", "::FFFF:127.0.0.1"]) expect(isLoopbackAddress(address), address).toBe(true);
     for (const address of ["0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "127.0.0.1.example", "127.1", "", "localhost.example", "::ffff:10.0.0.1", "fe80::1"])
