@@ -83,7 +83,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
       // Whether the credential is good cannot be told now: neither yes nor no.
       log("warn", "credential_not_checked", { problem: isHoldfastError(error) ? `${error.code}: ${error.message}` : String(error) });
       return isHoldfastError(error, "moved")
-        ? new Refusal("moved", error.message)
+        ? new Refusal("moved", "The store of this server was moved; nothing was changed.")
         : new Refusal("unavailable", "The credential cannot be checked at the moment.", { headers: retryAfter(1_000) });
     }
     if (found.is === "forbidden") return new Refusal("forbidden", found.says, { headers: challenges.insufficient(request) });
