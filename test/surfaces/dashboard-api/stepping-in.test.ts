@@ -167,7 +167,7 @@ describe("tokens", () => {
     const { get, post, delete: remove, clock } = openMemoryApi();
     const expiresAtMs = clock.nowMs() + 3_600_000;
     const { token, secret } = await post<CreatedToken>("/api/tokens", { name: "ci", role: "write", namespaces: ["team"], expiresAtMs });
-    expect(secret).toMatch(/^hf_[\w-]{43}$/);
+    expect(secret).toMatch(/^hf_[\w-]{51}$/);
     const listed = await get<TokensView>("/api/tokens");
     expect(listed.tokens).toEqual([token]);
     expect(token).toMatchObject({ name: "ci", role: "write", namespaces: ["team"], createdBy: "someone", expiresAtMs });
