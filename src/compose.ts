@@ -22,7 +22,7 @@ import type { Observers } from "./telemetry/open-observers.ts";
 import type { OpenTracer } from "./telemetry/open-tracer.ts";
 import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
-import type { Tool } from "./tools/tool.ts";
+import type { ServerFacts, Tool } from "./tools/tool.ts";
 
 /** An open store with everything that works on it: what the tools and the library are given. */
 export interface OpenStore extends AsyncDisposable {
@@ -76,6 +76,7 @@ export async function openStore(
       claimTtlMs: config.claimTtlMs,
       engine,
       mirror: mirrorOf(config, log),
+      backUp: backUpOf(config, engine, clock),
       secrets: config.secrets === "allow" ? undefined : config.secrets,
       observer: observers?.tools,
       tracer,
@@ -194,6 +195,20 @@ function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log
   return {
     checkpoint: (checkpoint) => logged(checkpoint.id, async () => (places.checkpointDir === "none" ? null : (await load()).checkpoint(checkpoint))),
     note: (note) => logged(note.id, async () => (places.knowledgeDir === "none" ? null : (await load()).note(note))),
+  };
+}
+
+/** What writes backups is loaded when a namespace is cleared; there is one of it, so that they are written one at a time. */
+function backUpOf({ store }: Config, engine: Engine, clock: Clock): ServerFacts["backUp"] {
+  if (engine.name !== "sqlite") return undefined;
+  let opened: Promise<NonNullable<ServerFacts["backUp"]>> | undefined;
+  const open = async () => {
+    const { openResetBackups } = await import("./transfer/files/reset-backups.ts");
+    return openResetBackups({ engine, clock, storePath: store.slice("sqlite:".length), madeBy: `holdfast ${version}`, openScratch });
+  };
+  return async (namespace) => {
+    opened ??= open();
+    return (await opened)(namespace);
   };
 }
 

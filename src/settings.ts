@@ -102,7 +102,7 @@ export const configSchema = z.strictObject({
       z.number(),
       z
         .string()
-        .regex(/^\d*\.?\d+$/)
+        .regex(/^(?:\d+(?:\.\d+)?|\.\d+)$/)
         .transform(Number),
     ])
     .pipe(z.number().min(0).max(1))

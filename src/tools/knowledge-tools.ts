@@ -6,6 +6,7 @@ import { recallNotes } from "../domain/knowledge/recall.ts";
 import { mirrorNote } from "../domain/mirror/mirror.ts";
 import { estimateTokens } from "../kernel/tokens.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
+import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
 
 const items = { default: 3, max: 20 } as const;
@@ -43,7 +44,7 @@ export const saveKnowledge = defineTool({
     const mirrored = await mirrorNote(context, context.server.mirror, name);
     if (superseded !== undefined) await mirrorNote(context, context.server.mirror, superseded);
     const scope = args.skill === undefined ? "global" : `skill:${args.skill}`;
-    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored };
+    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: toldPath(context.server, mirrored.path) };
   },
 });
 

@@ -8,6 +8,7 @@ import { researchContext } from "../domain/research/research-context.ts";
 import { fingerprint } from "../kernel/json.ts";
 import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
+import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
 
 const page = { default: 10, max: 100 } as const;
@@ -41,7 +42,7 @@ export const saveCheckpointTool = defineTool({
     const content = { ...rest, coreQuestion: core_question, openQuestions: open_questions, uniqueContributions: unique_contributions, tensions: pairs };
     const { checkpointId, duplicateOf } = await saveCheckpoint(context, content);
     const mirrored = await mirrorCheckpoint(context, context.server.mirror, checkpointId);
-    return { checkpoint_id: checkpointId, ...mirrored, ...(duplicateOf === undefined ? {} : { duplicate_of: duplicateOf }) };
+    return { checkpoint_id: checkpointId, ...mirrored, path: toldPath(context.server, mirrored.path), ...(duplicateOf === undefined ? {} : { duplicate_of: duplicateOf }) };
   },
 });
 

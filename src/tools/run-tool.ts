@@ -1,5 +1,5 @@
-import type { ErrorCode, HoldfastError } from "../kernel/errors.ts";
-import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import type { ErrorCode } from "../kernel/errors.ts";
+import { HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Span } from "../kernel/span.ts";
@@ -55,7 +55,9 @@ async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, lo
   } catch (error) {
     if (!isHoldfastError(error)) return defect(tool, call, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, trace: call.span?.traceId, problem: error.stack, cause: String(error.cause) });
-    return { ok: false, error: failureOf(error) };
+    // Where a store lies now is for whoever has it on the same machine.
+    const isMovedAway = error.code === "moved" && base.server.tellsOf !== undefined;
+    return { ok: false, error: failureOf(isMovedAway ? new HoldfastError("moved", "This namespace was moved to another store; nothing was changed.") : error) };
   }
 }
 

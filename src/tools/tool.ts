@@ -28,7 +28,7 @@ export interface ServerFacts {
   /** How long a workflow claim lasts when the caller does not say. */
   readonly claimTtlMs: number;
   readonly engine: Engine;
-  /** What of the engine's health the caller is told; all of it when absent. */
+  /** What of the engine's health the caller is told; all of it when absent. Present: the caller is on another machine. */
   readonly tellsOf?: "store" | "namespace";
   /** The folder callers work in; absent where the server is not on their machine. */
   readonly surroundings?: Surroundings;
@@ -38,6 +38,8 @@ export interface ServerFacts {
   readonly journalTtlMs?: number;
   /** Readable copies of checkpoints and notes; only where the store is a local file. */
   readonly mirror?: Mirror;
+  /** Writes a restorable copy of one namespace before it is cleared; only where the store is a local file. */
+  readonly backUp?: (namespace: string) => Promise<{ readonly path: string; readonly revision: number }>;
   /** What happens to known shapes of secrets in what is to be stored; they are stored as they are when absent. */
   readonly secrets?: "refuse" | "redact";
   /** Where calls are traced. */

@@ -138,7 +138,9 @@ export interface KeyView {
   readonly version: number;
   readonly updatedAtMs?: number;
   readonly expiresAtMs?: number;
-  readonly updatedBy?: string;
+  /** Who was authenticated, and the name the caller gave itself. Absent when there is no such key. */
+  readonly writer?: string;
+  readonly agent?: string;
   /** Newest first, as far as history reaches; `more` when there are older ones than these. */
   readonly versions: readonly VersionView[];
   readonly more: boolean;
@@ -281,7 +283,8 @@ export interface NoteRow {
   readonly supersededBy?: string;
   readonly version: number;
   readonly updatedAtMs: number;
-  readonly updatedBy: string;
+  readonly writer: string;
+  readonly agent?: string;
 }
 
 /** GET /api/ns/:namespace/note?name=; `not_found` when there is none. */

@@ -120,7 +120,8 @@ const toNoteRow = ({ id, skill, content, keywords, status, trust, source, supers
   ...(supersededBy === undefined ? {} : { supersededBy }),
   version,
   updatedAtMs: savedAtMs,
-  updatedBy: agent ?? writer,
+  writer,
+  ...(agent === undefined ? {} : { agent }),
 });
 
 const noteChange = z.strictObject({

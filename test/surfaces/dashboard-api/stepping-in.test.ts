@@ -109,7 +109,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
       keywords: ["listen"],
       source: "run book",
       trust: "high",
-      updatedBy: "someone",
+      writer: "someone",
     });
     expect(await refusalOf(api.post(`${ns}/notes/change`, { name: "ports", version: 1, content: "8080" }))).toMatchObject({ code: "conflict", details: { actual_version: 2 } });
     expect(await refusalOf(api.post(`${ns}/notes/change`, { name: "none", version: 1, content: "x" }))).toMatchObject({ code: "not_found" });
@@ -167,7 +167,7 @@ describe("tokens", () => {
     const { get, post, delete: remove, clock } = openMemoryApi();
     const expiresAtMs = clock.nowMs() + 3_600_000;
     const { token, secret } = await post<CreatedToken>("/api/tokens", { name: "ci", role: "write", namespaces: ["team"], expiresAtMs });
-    expect(secret).toMatch(/^hf_[\w-]{43}$/);
+    expect(secret).toMatch(/^hf_[\w-]{51}$/);
     const listed = await get<TokensView>("/api/tokens");
     expect(listed.tokens).toEqual([token]);
     expect(token).toMatchObject({ name: "ci", role: "write", namespaces: ["team"], createdBy: "someone", expiresAtMs });

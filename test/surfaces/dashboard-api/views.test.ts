@@ -71,7 +71,7 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
   test("a key with every version and who wrote it, also after it is gone", async () => {
     await using api = await openBusy(name);
     const view = await api.get<KeyView>(`${ns}/key`, { key: "config/flags" });
-    expect(view).toMatchObject({ found: true, value: { beta: true }, version: 2, updatedBy: "worker-2", more: false });
+    expect(view).toMatchObject({ found: true, value: { beta: true }, version: 2, writer: "fleet", agent: "worker-2", more: false });
     expect(view.versions.map(({ version, operation, value, writer, agent }) => ({ version, operation, value, writer, agent }))).toEqual([
       { version: 2, operation: "set", value: { beta: true }, writer: "fleet", agent: "worker-2" },
       { version: 1, operation: "set", value: { beta: false }, writer: "fleet", agent: "worker-1" },
