@@ -10,6 +10,7 @@ import { atPace } from "../support/pace.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
 import { startRedis, startReplicaOf } from "../support/servers/redis-server.ts";
 import { soon } from "../support/soon.ts";
+import { stopTime } from "../support/stopped-time.ts";
 import { codeOf, commit, commitOf, put } from "./conformance/fixture.ts";
 
 const name = "n";
@@ -135,12 +136,11 @@ test("a server that has been gone for longer than a call may last is not waited 
   await using server = await startRedis();
   await using opened = await open(server, "?deadline=10m");
   await commit(opened.store, put("a"));
+  const time = stopTime();
   await server.kill9();
   const waiting = codeOf(opened.store.read(everything));
-  // Time passes: what is asked for from now on would otherwise be waited for, for ten minutes more.
-  const now = performance.now.bind(performance);
-  const later = vi.spyOn(performance, "now").mockImplementation(() => now() + 601_000);
-  onTestFinished(() => void later.mockRestore());
+  // What is asked for from now on would otherwise be waited for, for ten minutes more.
+  time.pass(601_000);
   expect(await codeOf(opened.store.commit(commitOf(put("a", 2))))).toBe("unavailable");
   expect(await waiting).toBe("unavailable");
 });

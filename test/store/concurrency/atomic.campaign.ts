@@ -10,6 +10,7 @@ import { checkDurable } from "../../../src/verify/checkers/durable.ts";
 import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
 import { readWhole } from "../../../src/verify/read-whole.ts";
 import { sharedEngines } from "../../support/engines.ts";
+import { scaled } from "../../support/scale.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
 
@@ -18,7 +19,7 @@ type Told = { ready: true } | { sent: string } | { acknowledged: string; revisio
 const members = Array.from({ length: 12 }, (_, i) => `member ${String(i).padStart(2, "0")}`);
 for (const on of sharedEngines)
   describe(`commits of several keys (G5, G1) on ${on.name}`, () => {
-    const kills = on.isServer ? 10 : 20;
+    const kills = scaled(on.isServer ? 10 : 20, 4);
 
     test(`writers killed ${kills} times in the middle of their batches leave no part of a commit, and lose none they had answered`, async () => {
       const url = await on.freshUrl();

@@ -3,10 +3,11 @@ import { handovers } from "../../../src/verify/campaigns/handovers.ts";
 import { oneWinner } from "../../../src/verify/campaigns/one-winner.ts";
 import { elsewhere, openCampaign, runAndPrint } from "../../support/campaign.ts";
 import { sharedEngines } from "../../support/engines.ts";
+import { scaled } from "../../support/scale.ts";
 
 for (const on of sharedEngines)
   describe(`claims raced for by many processes (G8) on ${on.name}`, () => {
-    const runs = on.isServer ? 170 : 500;
+    const runs = scaled(on.isServer ? 170 : 500, 50);
 
     test(`have exactly one winner each: 32 racers, ${runs} runs`, async () => {
       const context = await openCampaign({ on });

@@ -11,10 +11,11 @@ import { checkNoLostUpdate } from "../../../src/verify/checkers/lost-update.ts";
 import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
 import { readWhole } from "../../../src/verify/read-whole.ts";
 import { sharedEngines } from "../../support/engines.ts";
+import { scaled } from "../../support/scale.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
 
 const processes = 16;
-const each = 500;
+const each = scaled(500, 50);
 
 async function audit(store: Store, increments: readonly Increment[]): Promise<void> {
   const { rows, entries, revision, nowMs } = await readWhole(store);

@@ -10,6 +10,7 @@ import { checkLinearizable } from "../../../src/verify/checkers/linearizable.ts"
 import { readWhole } from "../../../src/verify/read-whole.ts";
 import { sharedEngines } from "../../support/engines.ts";
 import { mixedLoad } from "../../support/mixed-load.ts";
+import { scaled } from "../../support/scale.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
 
 const clients = 8;
@@ -26,7 +27,7 @@ async function audit(store: Store, calls: readonly AnsweredCall[], callsEach: nu
 
 for (const on of sharedEngines)
   describe(`a mixed load (G2, G12) on ${on.name}`, () => {
-    const callsEach = on.isServer ? 150 : 300;
+    const callsEach = scaled(on.isServer ? 150 : 300, 50);
 
     test(`${clients} processes on one store: reads, commits and refusals are linearizable`, async () => {
       const url = await on.freshUrl();

@@ -8,6 +8,7 @@ import type { WatchLife } from "../../../src/verify/checkers/watch.ts";
 import { checkWatch } from "../../../src/verify/checkers/watch.ts";
 import { readWholeLog } from "../../../src/verify/read-whole.ts";
 import { sharedEngines } from "../../support/engines.ts";
+import { scaled } from "../../support/scale.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { spawnWorker } from "../../support/spawn-worker.ts";
 
@@ -16,7 +17,7 @@ const range = prefixRange("watched/");
 
 for (const on of sharedEngines)
   describe(`watching (G10) on ${on.name}`, () => {
-    const lives = on.isServer ? 6 : 10;
+    const lives = scaled(on.isServer ? 6 : 10, 3);
 
     test(`a watcher killed and restarted ${lives} times beside two writing processes sees every change once, in order, whole`, async () => {
       const url = await on.freshUrl();
