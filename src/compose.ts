@@ -73,6 +73,7 @@ export async function openStore(
     const server = {
       version,
       startedAtMs: clock.nowMs(),
+      profile: config.profile,
       claimTtlMs: config.claimTtlMs,
       engine,
       mirror: mirrorOf(config, log),

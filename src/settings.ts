@@ -157,8 +157,9 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_PROFILE",
     aliases: [],
     allowed: "must be the name of a profile",
-    fallback: "all",
-    meaning: "A preset of tools for MCP clients. `holdfast doctor` lists the profiles with their token cost.",
+    fallback: "default",
+    meaning:
+      "A preset of tools for MCP clients: `default` has Holdfast's own, `all` also those of the replaced systems, which have profiles of their own too. `holdfast doctor` lists the profiles with their token cost.",
   },
   tools: {
     flag: "tools",
@@ -167,7 +168,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be toolset names separated by commas",
     fallback: "those of the profile",
-    meaning: "Only these toolsets, for example `state,lease`.",
+    meaning: "Only these toolsets, for example `state,lease`: those tools of the profile, or all of them when no profile is given.",
   },
   readOnly: {
     flag: "read-only",

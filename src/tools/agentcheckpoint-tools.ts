@@ -14,7 +14,8 @@ import { defineTool } from "./tool.ts";
 export const getState = defineTool({
   name: "get_state",
   title: "Get a key (JSON text)",
-  description: "Read a key's value as JSON text with its version; status not_found when it is missing or expired. Same keys as state_get, which returns plain JSON.",
+  description: "Read a key's value as JSON text with its version; status not_found when it is missing or expired.",
+  pointers: [{ to: ["state_get"], text: "As plain JSON: state_get." }],
   toolset: "agentcheckpoint",
   effect: "read",
   input: z.strictObject({ key }),
@@ -41,7 +42,7 @@ export const setStateText = defineTool({
   name: "set_state",
   title: "Set a key (JSON text)",
   description:
-    "Write JSON text under a key. expected_version: -1 (default) = unconditional, 0 = create only, N = only if N is the current version. status: ok with the new version; conflict, not_found (N given, key missing) or error (text is not JSON), and nothing written.",
+    "Write JSON text under a key. expected_version: -1 (default) = unconditional, 0 = create only, N = only if N is current. status: ok with the new version; else conflict, not_found or error (not JSON), and nothing written.",
   toolset: "agentcheckpoint",
   effect: "write",
   input: z.strictObject({ key, value: z.string(), expected_version: z.int().min(-1).optional() }),
@@ -54,7 +55,8 @@ export const setStateText = defineTool({
 export const forceSetState = defineTool({
   name: "force_set_state",
   title: "Overwrite a key (JSON text)",
-  description: "Write JSON text under a key whatever is there; returns the new version. Use set_state with expected_version when others write the same key.",
+  description: "Write JSON text under a key whatever is there; returns the new version.",
+  pointers: [{ to: ["set_state"], text: "Where others write too: set_state." }],
   toolset: "agentcheckpoint",
   effect: "write",
   input: z.strictObject({ key, value: z.string() }),
@@ -96,12 +98,14 @@ const listLimits = { keysMax: 1_000, scanPages: 10 } as const;
 export const listStateText = defineTool({
   name: "list_state",
   title: "List keys by pattern",
-  description: `List live keys that match a SQL LIKE pattern (default %): % any run, _ one character, \\ escapes; case-sensitive. At most ${listLimits.keysMax} keys in key order; pass cursor on until it is null. Plain prefixes: state_list.`,
+  description: `List live keys that match a SQL LIKE pattern (default %): % any run, _ one character, \\ escapes; case-sensitive. cursor: next page.`,
+  pointers: [{ to: ["state_list"], text: "Plain prefixes: state_list." }],
   toolset: "agentcheckpoint",
   effect: "read",
   input: z.strictObject({ pattern: z.string().optional(), limit: pageLimit(listLimits.keysMax).optional(), cursor: cursor.optional() }),
   output: z.strictObject({ status: z.literal("ok"), keys: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time })), cursor: z.string().nullable() }),
   positional: ["pattern"],
+  keepsEmpty: ["pattern"],
   cli: { command: ["agentcheckpoint", "list"] },
   async handle(context, { pattern = "%", limit = listLimits.keysMax, cursor: from }) {
     const like = likePattern(pattern);
@@ -132,7 +136,8 @@ export const listStateText = defineTool({
 export const deleteStateText = defineTool({
   name: "delete_state",
   title: "Delete a key (status result)",
-  description: "Remove a key; deleted is true only if something was there. Same keys as state_delete, which can also check the version.",
+  description: "Remove a key; deleted is true only if something was there.",
+  pointers: [{ to: ["state_delete"], text: "With a version check: state_delete." }],
   toolset: "agentcheckpoint",
   effect: "destructive",
   input: z.strictObject({ key }),

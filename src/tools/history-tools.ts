@@ -12,7 +12,8 @@ const entries = { default: 10, max: 200 } as const;
 export const historyLog = defineTool({
   name: "history_log",
   title: "Show history",
-  description: `Who changed what, newest first: one record per mutation, with old and new value. Narrow by key (state key, resource, any id), prefix, kind, writer or after_revision. n: default ${entries.default}; cursor for older ones; total stops at 1,000. A key's old value alone: state_get with version.`,
+  description: `Who changed what, newest first, with old and new value; long ones are cut to a preview. Narrow by key (any id), prefix, kind, writer or after_revision. n: default ${entries.default}; cursor: older ones.`,
+  pointers: [{ to: ["state_get"], text: "A key's old value in full: state_get with version." }],
   toolset: "history",
   effect: "read",
   input: z.strictObject({

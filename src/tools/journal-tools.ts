@@ -19,6 +19,7 @@ import type { JournalStyle } from "./journal-text.ts";
 import { restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
 import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
+import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const limit = { search: 10, timeline: 50, max: 100 } as const;
 const fullEntries = 10;
@@ -40,8 +41,8 @@ const input = z.strictObject({
   highlights: texts.optional(),
   activeFiles: texts.optional(),
   gitBranch: z.string().optional(),
-  workContext: z.string().optional(),
-  sessionId: z.string().optional(),
+  workContext: z.string().optional().describe("what a successor needs to know"),
+  sessionId: z.string().optional().describe("gathers highlights; yours by default"),
   global: z.boolean().optional(),
   tags: texts.optional(),
   ttl_days: z
@@ -49,10 +50,10 @@ const input = z.strictObject({
     .refine((days) => days > 0 && days <= daysMax, `must be above 0 and at most ${daysMax}`)
     .optional(),
   checkpointId: z.string().optional(),
-  depth: z.enum(["minimal", "highlights", "full"]).optional(),
-  mode: z.enum(["latest", "specific", "search"]).optional(),
+  depth: z.enum(["minimal", "highlights", "full"]).optional().describe("full: the last 10 entries"),
+  mode: z.enum(["latest", "specific", "search"]).optional().describe("specific needs checkpointId, search a query"),
   query: z.string().optional(),
-  since: z.string().optional(),
+  since: z.string().optional().describe("same as range"),
   limit: pageLimit(limit.max).optional(),
   range: z.string().optional(),
   format: z.enum(["compact", "detailed"]).optional(),
@@ -73,12 +74,21 @@ type Action = (context: ToolContext, args: Arguments, workspace: Workspace, styl
 export const checkpoint = defineTool({
   name: "checkpoint",
   title: "Work journal",
-  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace. Data for other agents: state_set.`,
+  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace.`,
+  pointers: [{ to: ["state_set"], text: "Data for other agents: state_set." }],
   toolset: "journal",
   effect: "write",
   input,
   output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, meta: jsonObject }),
   positional: ["description"],
+  adoptUnknown(known, unknown) {
+    // Only a save has a place for more words.
+    if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
+    const context = [known.workContext, ...linesOfUnknown(unknown)].filter((line) => typeof line === "string" && line !== "");
+    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(unknown, "workContext") };
+  },
+  // Which of them is there decides between saving, searching and restoring.
+  keepsEmpty: ["description", "query"],
   async handle(context, args) {
     const operation = args.action ?? actionOf(args);
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? "plain";

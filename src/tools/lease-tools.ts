@@ -46,7 +46,7 @@ export const leaseRelease = defineTool({
   name: "lease_release",
   title: "Release a lease",
   description:
-    "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one. On resource workflow/<run_id> it gives the run back: claimable at once, steps kept.",
+    "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one. On resource workflow/<run_id> it gives the run back.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, token: token.optional() }),

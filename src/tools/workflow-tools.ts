@@ -15,7 +15,8 @@ export const workflowCreate = defineTool({
   name: "workflow_create",
   title: "Create a run",
   description:
-    "Register a run that survives crashes; agents take it with workflow_claim, higher priority (-1000 to 1000) first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
+    "Register a run that survives crashes. Higher priority (-1000 to 1000) is claimed first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
+  pointers: [{ to: ["workflow_claim"], text: "Agents take it with workflow_claim." }],
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({ name: key, tags: tags.optional(), input: json.optional(), run_id: key.optional(), priority: z.int().min(-1000).max(1000).optional() }),
@@ -33,7 +34,8 @@ const runsOutput = z.strictObject({ runs: z.array(run), cursor: z.string().nulla
 export const workflowDiscover = defineTool({
   name: "workflow_discover",
   title: "Find runs",
-  description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}. To take work at once: workflow_claim without run_id.`,
+  description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}.`,
+  pointers: [{ to: ["workflow_claim"], text: "To take work at once: workflow_claim without run_id." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({
@@ -63,7 +65,11 @@ export const workflowClaim = defineTool({
   name: "workflow_claim",
   title: "Claim a run",
   description:
-    "Take a run; exactly one racing agent wins. Without run_id: the next claimable run with these tags. Claiming your own again extends it. It lapses after ttl_seconds without a checkpoint; lease_renew and lease_release on resource workflow/<run_id> keep it or give it back. Refused: claimed:false, reason, the holder's agent_id. Then call workflow_resume.",
+    "Take a run; exactly one racing agent wins. Without run_id: the next claimable run with these tags. Claiming your own again extends it. It lapses after ttl_seconds without a checkpoint. Refused: claimed:false, reason, the holder's agent_id.",
+  pointers: [
+    { to: ["lease_renew", "lease_release"], text: "lease_renew and lease_release on resource workflow/<run_id> keep it or give it back." },
+    { to: ["workflow_resume"], text: "Then call workflow_resume." },
+  ],
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({ run_id: key.optional(), agent_id: label, ttl_seconds: ttlSeconds.optional(), tags: tags.optional() }),
@@ -76,6 +82,8 @@ export const workflowClaim = defineTool({
     reason: z.enum(["held", "nothing_claimable"]).nullable(),
   }),
   positional: ["run_id"],
+  // Without run_id any run is taken: an id that came out empty must not mean that.
+  keepsEmpty: ["run_id"],
   async handle(context, { run_id: runId, agent_id: agentId, ttl_seconds: seconds, tags: wanted }) {
     if (runId !== undefined && wanted !== undefined) throw invalidInput("tags", "allowed only without run_id");
     const ttlMs = seconds === undefined ? context.server.claimTtlMs : toTtlMs(seconds);
@@ -96,7 +104,7 @@ export const workflowCheckpoint = defineTool({
   name: "workflow_checkpoint",
   title: "Checkpoint a step",
   description:
-    "Store a step's output and extend the claim. The same step and output again changes nothing; another output replaces it. A claimed run needs its holder's agent_id or token, else error claim_held; claim_lost = another agent took over, stop.",
+    "Store a step's output and extend the claim. The same step and output again changes nothing; another output replaces it. A claimed run needs its holder (agent_id, token, or the claim made on this connection), else error claim_held; claim_lost: another agent took over, stop.",
   toolset: "workflow",
   effect: "write-idempotent",
   input: z.strictObject({ run_id: key, step: z.int().min(0), output: json, agent_id: label.optional(), token: token.optional() }),
@@ -143,7 +151,8 @@ export const workflowResume = defineTool({
 export const workflowStatus = defineTool({
   name: "workflow_status",
   title: "Show a run's status",
-  description: "One run's status, last step, holder and times, without its outputs (workflow_resume has them). An unknown run_id is the error not_found.",
+  description: "One run's status, last step, holder and times. An unknown run_id is the error not_found.",
+  pointers: [{ to: ["workflow_resume"], text: "Its outputs: workflow_resume." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ run_id: key }),
@@ -166,7 +175,8 @@ export const workflowStatus = defineTool({
 export const workflowList = defineTool({
   name: "workflow_list",
   title: "List runs",
-  description: `List all runs, newest first. limit: default ${listLimit.default}; pass cursor on for the next page. Filters: workflow_discover.`,
+  description: `List all runs, newest first. limit: default ${listLimit.default}; cursor: next page.`,
+  pointers: [{ to: ["workflow_discover"], text: "Filters: workflow_discover." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional() }),
@@ -211,8 +221,9 @@ interface EndingArgs {
 }
 
 function endingOf({ status, result, error, retry = false }: EndingArgs): Ending {
-  if (status !== "done" && result !== undefined) throw invalidInput("result", 'allowed only with status "done"');
-  if (status === "done" && error !== undefined) throw invalidInput("error", 'allowed only with status "failed" or "cancelled"');
+  // Null may stand for an argument that was left out.
+  if (status !== "done" && (result ?? undefined) !== undefined) throw invalidInput("result", 'allowed only with status "done"');
+  if (status === "done" && (error ?? undefined) !== undefined) throw invalidInput("error", 'allowed only with status "failed" or "cancelled"');
   if (status !== "failed" && retry) throw invalidInput("retry", 'allowed only with status "failed"');
   if (status === "done") return { status, result };
   return status === "failed" ? { status, error, retry } : { status, error };

@@ -86,7 +86,7 @@ describe("knowledge", () => {
     [{ skill: "a/b" }, "skill: must begin with a letter or digit, then letters, digits and . _ : -, at most 64 bytes"],
     [{ status: "gone" }, 'status: must be one of "active", "deprecated", "archived"'],
     [{ trust: 0.5 }, 'trust: must be one of "quarantined", "low", "medium", "high"'],
-    [{ keywords: "rate" }, "keywords: must be a list, not a string"],
+    [{ keywords: 5 }, "keywords: must be a list, not a number"],
     [{ supersedes: "@x" }, "supersedes: must begin with a letter or digit, then letters, digits and . _ : @ / -, at most 128 bytes"],
   ])("%j is refused: %s", async (change, message) => {
     const { fails } = openTools();

@@ -1,6 +1,8 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
+import { answerTexts } from "../../tools/answer-texts.ts";
+import { descriptionOf } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { hintInCliWords, inCliWords } from "./cli-vocabulary.ts";
@@ -42,7 +44,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
     path,
     alias: tool.name,
     summary: tool.title,
-    details: inCliWords(tool, tool.description),
+    details: inCliWords(tool, descriptionOf(tool)),
     operands: positional
       .map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`))
       .concat(requiredFlags)
@@ -89,10 +91,11 @@ async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape):
     return errorCodes[code].exit;
   }
   const result = outcome.structured;
+  const texts = answerTexts(tool, result);
   if (json) host.stdout.write(`${JSON.stringify(result)}\n`);
   else if (shape.bare && result.found === true) host.stdout.write(renderBareValue(result.value, host.stdout.isTTY === true));
   else if (shape.bare) host.stderr.write(`holdfast: ${safeText(String(result.key))} is not set\n`);
-  else if (tool.render !== undefined) host.stdout.write(tool.render(result).map(asText).join(""));
+  else if (texts !== undefined) host.stdout.write(texts.map(asText).join(""));
   // Made to be read as it is; the rest of the result says the same in pieces.
   else if (typeof result.formatted_context === "string") host.stdout.write(asText(result.formatted_context || "Nothing that is stored answers this."));
   else host.stdout.write(renderResult(result, styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs())));

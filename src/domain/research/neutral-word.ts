@@ -1,0 +1,16 @@
+/**
+ * A word that a checkpoint has no place for becomes a neutral one, and the text beside it says what it was: a save is not lost for it.
+ * `adjusted` gets one line for each.
+ */
+export function neutralWord<Word extends string>(
+  value: unknown,
+  { allowed, neutral, what }: { readonly allowed: readonly Word[]; readonly neutral: Word; readonly what: string },
+  adjusted: string[],
+): { readonly word: Word; readonly said: readonly string[] } {
+  const found = allowed.find((each) => each === value);
+  if (found !== undefined) return { word: found, said: [] };
+  adjusted.push(`${what} ${JSON.stringify(value ?? "")} became ${JSON.stringify(neutral)}`);
+  return { word: neutral, said: typeof value === "string" && value.trim() !== "" ? [`${what}: ${value}`] : [] };
+}
+
+export const withSaid = (text: string, ...said: readonly (readonly string[])[]): string => (said.flat().length === 0 ? text : `${text} (${said.flat().join("; ")})`);
