@@ -20,6 +20,7 @@ import { isReservedNamespace, openNamespaceStore } from "./store/namespace-store
 import type { Engine } from "./store/store.ts";
 import type { Observers } from "./telemetry/open-observers.ts";
 import type { OpenTracer } from "./telemetry/open-tracer.ts";
+import { ConnectionClaims } from "./tools/claim-identity.ts";
 import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
 import type { Tool } from "./tools/tool.ts";
@@ -74,6 +75,7 @@ export async function openStore(
       version,
       startedAtMs: clock.nowMs(),
       profile: config.profile,
+      claims: new ConnectionClaims(),
       claimTtlMs: config.claimTtlMs,
       engine,
       mirror: mirrorOf(config, log),

@@ -11,6 +11,12 @@ import { defineTool } from "./tool.ts";
 
 /** The same keys, versions and history as the state_ tools; values are JSON text both ways. */
 
+const changedAt = z.union([time, z.string()]);
+
+/** Unix seconds as everywhere; in AgentCheckpoint's own profile its text, `YYYY-MM-DD HH:MM:SS` in UTC. */
+const changedAtOf = ({ server }: ToolContext, ms: number): number | string =>
+  server.profile === "agentcheckpoint" ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : toSeconds(ms);
+
 export const getState = defineTool({
   name: "get_state",
   title: "Get a key (JSON text)",
@@ -19,13 +25,13 @@ export const getState = defineTool({
   toolset: "agentcheckpoint",
   effect: "read",
   input: z.strictObject({ key }),
-  output: z.strictObject({ status: z.enum(["ok", "not_found"]), key: z.string(), value: z.string().optional(), version: z.int().optional(), updated_at: time.optional() }),
+  output: z.strictObject({ status: z.enum(["ok", "not_found"]), key: z.string(), value: z.string().optional(), version: z.int().optional(), updated_at: changedAt.optional() }),
   positional: ["key"],
   cli: { command: ["agentcheckpoint", "get"] },
   async handle(context, args) {
     const entry = await readState(context, args.key);
     if (entry === undefined) return { status: "not_found", key: args.key };
-    return { status: "ok", key: args.key, value: JSON.stringify(entry.value), version: entry.version, updated_at: toSeconds(entry.updatedAtMs) };
+    return { status: "ok", key: args.key, value: JSON.stringify(entry.value), version: entry.version, updated_at: changedAtOf(context, entry.updatedAtMs) };
   },
 });
 
@@ -103,7 +109,7 @@ export const listStateText = defineTool({
   toolset: "agentcheckpoint",
   effect: "read",
   input: z.strictObject({ pattern: z.string().optional(), limit: pageLimit(listLimits.keysMax).optional(), cursor: cursor.optional() }),
-  output: z.strictObject({ status: z.literal("ok"), keys: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time })), cursor: z.string().nullable() }),
+  output: z.strictObject({ status: z.literal("ok"), keys: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: changedAt })), cursor: z.string().nullable() }),
   positional: ["pattern"],
   keepsEmpty: ["pattern"],
   cli: { command: ["agentcheckpoint", "list"] },
@@ -114,7 +120,7 @@ export const listStateText = defineTool({
     if (!prefix.isWellFormed() || prefix.includes("\0")) throw invalidInput("pattern", "must be well-formed text without NUL");
     let after = from === undefined ? undefined : fromCursor("like", from);
     if (after !== undefined && !after.startsWith(prefix)) throw badCursor();
-    const keys: { key: string; version: number; updated_at: number }[] = [];
+    const keys: { key: string; version: number; updated_at: number | string }[] = [];
     let more = true;
     for (let page = 0; more && keys.length < limit && page < listLimits.scanPages; page += 1) {
       const found = await listState(context, { prefix, limit: listLimits.keysMax, after, values: false });
@@ -122,7 +128,7 @@ export const listStateText = defineTool({
       for (const [i, entry] of found.entries.entries()) {
         after = entry.key;
         if (!like.matches(entry.key)) continue;
-        keys.push({ key: entry.key, version: entry.version, updated_at: toSeconds(entry.updatedAtMs) });
+        keys.push({ key: entry.key, version: entry.version, updated_at: changedAtOf(context, entry.updatedAtMs) });
         if (keys.length === limit) {
           more ||= i < found.entries.length - 1;
           break;

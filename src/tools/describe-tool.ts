@@ -89,7 +89,9 @@ function withRequestKey(tool: Tool, schema: JsonSchema): JsonSchema {
  */
 function outputSchemaOf(tool: Tool): JsonSchema {
   const { properties } = fullSchemas(tool).output as unknown as { properties: Record<string, SchemaNode> };
-  return { type: "object", properties: Object.fromEntries(Object.entries(properties).map(([name, node]) => [name, kindOf(node)])) };
+  // Any answer may carry a warning; it is not worth a word in each.
+  const declared = Object.entries(properties).filter(([name]) => name !== "warning");
+  return { type: "object", properties: Object.fromEntries(declared.map(([name, node]) => [name, kindOf(node)])) };
 }
 
 type SchemaNode = Record<string, unknown>;

@@ -58,7 +58,7 @@ export const saveKnowledge = defineTool({
 export const recallKnowledge = defineTool({
   name: "recall_knowledge",
   title: "Recall notes",
-  description: `Notes that answer a question best, global and of the skill; empty list when none is relevant. limit: default ${items.default}; max_tokens: default ${budget.default}, a note too large is skipped.`,
+  description: `Notes that answer a question best, global and of the skill; empty list when none is relevant. limit: default ${items.default}; max_tokens: default ${budget.default}.`,
   toolset: "knowledge",
   effect: "read",
   input: z.strictObject({ query, skill: text.optional(), limit: pageLimit(items.max).optional(), max_tokens: pageLimit(budget.max).optional() }),
@@ -80,6 +80,7 @@ export const recallKnowledge = defineTool({
       }),
     ),
     total_tokens: z.int(),
+    omitted: z.int().optional(),
     formatted_context: z.string(),
   }),
   positional: ["query"],
@@ -102,9 +103,15 @@ export const recallKnowledge = defineTool({
         revision: note.revision,
       })),
       total_tokens: recall.totalTokens,
+      ...(recall.omitted === 0 ? {} : { omitted: recall.omitted }),
       formatted_context: notesContext(recall),
     };
   },
+  // The same notes stand in the items: a model reads them once.
+  render: ({ formatted_context: text, omitted }) => [
+    (text as string) || (omitted === undefined ? "Nothing that is stored answers this." : "Notes answer this, but none fits max_tokens."),
+    ...(omitted === undefined ? [] : [`${omitted} more did not fit max_tokens.`]),
+  ],
 });
 
 export const knowledgeTools = [saveKnowledge, recallKnowledge];

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { workflowKeys } from "../domain/keyspace.ts";
 import { acquireLease } from "../domain/leases/leases.ts";
 import { releaseHold, renewHold } from "../domain/workflows/holds.ts";
 import { key, label, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, waitSeconds } from "./fields.ts";
@@ -54,6 +55,8 @@ export const leaseRelease = defineTool({
   positional: ["resource_id"],
   async handle(context, args) {
     const { released } = await releaseHold(context, { resource: args.resource_id, holder: args.holder_id, token: args.token });
+    const runId = workflowKeys.runOfResource(args.resource_id);
+    if (released && runId !== undefined) context.server.claims?.forget(context, runId);
     return { released, resource_id: args.resource_id };
   },
 });

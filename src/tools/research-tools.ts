@@ -103,6 +103,8 @@ export const loadCheckpointTool = defineTool({
     const checkpoint = await requireCheckpoint(context, checkpoint_id);
     return { checkpoint: checkpointAnswer(checkpoint), formatted_context: researchContext(checkpoint) };
   },
+  // The same texts stand in the checkpoint: a model reads them once.
+  render: (answer) => [answer.formatted_context as string],
 });
 
 export const checkpointAnswer = (checkpoint: ResearchCheckpoint) => ({

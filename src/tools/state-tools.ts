@@ -112,17 +112,18 @@ const valuesPage = 64;
 export const stateList = defineTool({
   name: "state_list",
   title: "List keys",
-  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true adds the values. limit: default ${listLimit.default}; cursor: next page.`,
+  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true returns entries (value, version) instead of keys. limit: default ${listLimit.default}; cursor: next page.`,
   toolset: "state",
   effect: "read",
   input: z.strictObject({ prefix: prefix.optional(), limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional(), values: z.boolean().optional() }),
   output: z.strictObject({
-    keys: z.array(z.string()),
-    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })),
+    keys: z.array(z.string()).optional(),
+    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })).optional(),
     cursor: z.string().nullable(),
   }),
   positional: ["prefix"],
-  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values = false }) {
+  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values: wanted }) {
+    const values = wanted ?? false;
     let after = from === undefined ? undefined : fromCursor("state", from);
     if (after !== undefined && !after.startsWith(begin)) throw badCursor();
     const found: StateEntry[] = [];
@@ -137,8 +138,9 @@ export const stateList = defineTool({
       if (shown.length < page.entries.length) break;
       if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
     }
+    const next = more && after !== undefined ? toCursor("state", after) : null;
+    if (wanted === undefined) return { keys: found.map((entry) => entry.key), cursor: next };
     return {
-      keys: found.map((entry) => entry.key),
       entries: found.map((entry) => ({
         key: entry.key,
         version: entry.version,
@@ -146,7 +148,7 @@ export const stateList = defineTool({
         expires_at: toSecondsOrNull(entry.expiresAtMs),
         ...(values ? { value: entry.value } : {}),
       })),
-      cursor: more && after !== undefined ? toCursor("state", after) : null,
+      cursor: next,
     };
   },
 });

@@ -4,6 +4,7 @@ import type { Surroundings } from "../domain/workspace/workspace.ts";
 import type { Tracer } from "../kernel/span.ts";
 import type { Engine } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
+import type { ConnectionClaims } from "./claim-identity.ts";
 import type { ToolObserver } from "./tool-observer.ts";
 
 /**
@@ -18,7 +19,8 @@ export type Effect = "read" | "write" | "write-idempotent" | "destructive";
 export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "journal", "research", "knowledge", "resume", "admin"] as const;
 export type Toolset = (typeof toolsets)[number];
 
-export const journalFormats = ["plain", "emoji", "json", "dual"] as const;
+/** `text` keeps every character; `plain` is ASCII alone. */
+export const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
 export type JournalFormat = (typeof journalFormats)[number];
 
 /** What a handler may say of the server it runs in. */
@@ -27,6 +29,10 @@ export interface ServerFacts {
   readonly startedAtMs: number;
   /** The profile that was asked for by name: one named after a replaced system also answers in that system's forms. */
   readonly profile?: string;
+  /** Callers come over the network, each under its own principal. */
+  readonly remote?: boolean;
+  /** The claims made on each connection. */
+  readonly claims?: ConnectionClaims;
   /** How long a workflow claim lasts when the caller does not say. */
   readonly claimTtlMs: number;
   readonly engine: Engine;

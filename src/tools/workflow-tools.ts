@@ -1,11 +1,13 @@
 import * as z from "zod";
+import type { ClaimResult } from "../domain/workflows/claims.ts";
 import { claimNextRun, claimRun } from "../domain/workflows/claims.ts";
 import { findRuns, requireRunView, resumeRun } from "../domain/workflows/find-runs.ts";
 import type { Ending } from "../domain/workflows/workflow.ts";
 import { runStatuses } from "../domain/workflows/workflow.ts";
 import { checkpointRun, createRun, finishRun } from "../domain/workflows/workflows.ts";
-import { invalidInput } from "../kernel/errors.ts";
+import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
+import { reporterOf } from "./claim-identity.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
 import { listedRun, run, runAnswer } from "./run-answer.ts";
@@ -79,7 +81,7 @@ export const workflowClaim = defineTool({
     agent_id: z.string().nullable(),
     token: z.int().nullable(),
     expires_at: timeOrNull,
-    reason: z.enum(["held", "nothing_claimable"]).nullable(),
+    reason: z.enum(["held", "nothing_claimable", "not_found"]).nullable(),
   }),
   positional: ["run_id"],
   // Without run_id any run is taken: an id that came out empty must not mean that.
@@ -87,7 +89,15 @@ export const workflowClaim = defineTool({
   async handle(context, { run_id: runId, agent_id: agentId, ttl_seconds: seconds, tags: wanted }) {
     if (runId !== undefined && wanted !== undefined) throw invalidInput("tags", "allowed only without run_id");
     const ttlMs = seconds === undefined ? context.server.claimTtlMs : toTtlMs(seconds);
-    const result = runId === undefined ? await claimNextRun(context, { tags: Object.entries(wanted ?? {}), agentId, ttlMs }) : await claimRun(context, { runId, agentId, ttlMs });
+    let result: ClaimResult;
+    try {
+      result = runId === undefined ? await claimNextRun(context, { tags: Object.entries(wanted ?? {}), agentId, ttlMs }) : await claimRun(context, { runId, agentId, ttlMs });
+    } catch (error) {
+      // The State Sidecar answers so, and its workers look at `claimed` alone.
+      if (context.server.profile !== "sidecar" || !isHoldfastError(error, "not_found")) throw error;
+      return { claimed: false, run_id: runId ?? null, agent_id: null, token: null, expires_at: null, reason: "not_found" };
+    }
+    if (result.ok) context.server.claims?.note(context, result.runId, result.token);
     if (result.ok) return { claimed: true, run_id: result.runId, agent_id: result.agentId, token: result.token, expires_at: toSeconds(result.expiresAtMs), reason: null };
     return {
       claimed: false,
@@ -111,7 +121,8 @@ export const workflowCheckpoint = defineTool({
   output: z.strictObject({ ok: z.boolean(), run_id: z.string(), step: z.int(), last_step: z.int() }),
   positional: ["run_id", "step", "output"],
   async handle(context, args) {
-    const result = await checkpointRun(context, { runId: args.run_id, step: args.step, output: args.output, agentId: args.agent_id, token: args.token });
+    const reporter = await reporterOf(context, args.run_id, { agentId: args.agent_id, token: args.token });
+    const result = await checkpointRun(context, { runId: args.run_id, step: args.step, output: args.output, ...reporter });
     return { ok: true, run_id: result.runId, step: result.step, last_step: result.lastStep };
   },
 });
@@ -208,7 +219,12 @@ export const workflowFinish = defineTool({
   output: z.strictObject({ ok: z.boolean(), run_id: z.string(), status: z.enum(runStatuses), attempts: z.int() }),
   positional: ["run_id", "status"],
   async handle(context, args) {
-    const done = await finishRun(context, { runId: args.run_id, ending: endingOf(args), agentId: args.agent_id, token: args.token });
+    const ending = endingOf(args);
+    const given = { agentId: args.agent_id, token: args.token };
+    // Cancelling without a name is an operator's right, whoever holds the run.
+    const reporter = ending.status === "cancelled" ? given : await reporterOf(context, args.run_id, given);
+    const done = await finishRun(context, { runId: args.run_id, ending, ...reporter });
+    context.server.claims?.forget(context, args.run_id);
     return { ok: true, run_id: done.runId, status: done.status, attempts: done.attempts };
   },
 });

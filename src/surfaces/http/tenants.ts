@@ -45,7 +45,8 @@ export class Tenants {
     this.#options = options;
     const { tools } = options;
     // Callers are on other machines: which folder they work in, nobody here can see.
-    const { surroundings: _, ...server } = options.server;
+    const { surroundings: _, ...facts } = options.server;
+    const server = { ...facts, remote: true };
     this.#servers = { store: serversOf({ ...server, tellsOf: "store" }), namespace: serversOf({ ...server, tellsOf: "namespace" }) };
     this.#toolsByRole = { read: tools.filter((tool) => tool.effect === "read"), write: tools.filter((tool) => !isForAdmins(tool)), admin: tools };
   }
