@@ -170,6 +170,10 @@ export function toolsOf({ profile, tools, readOnly, origins }: Config): readonly
   }
 }
 
+/** People have every tool, unless somebody chose for them: the default leaves some out because models pay for each. */
+export const pageToolsOf = (config: Config): readonly Tool[] =>
+  config.profile === undefined && config.tools === undefined ? selectTools({ profile: "all", readOnly: config.readOnly }) : toolsOf(config);
+
 /** Versions of deleted keys are remembered as long as they plausibly matter: one for every revision of history kept. */
 const retentionPolicy = (config: Config) => ({ ageMs: config.historyAgeMs, revisions: config.historyRevisions, tombstones: config.historyRevisions });
 

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openServing } from "../../src/compose-serving.ts";
+import { readConfig } from "../../src/config.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { openEndpoint, requestOf } from "../support/mcp-endpoint.ts";
 import type { Program } from "../support/mcp-process.ts";
 import { buildProgram, connectProgram } from "../support/mcp-process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
 type Answer = any;
@@ -61,4 +64,19 @@ test("a client that says nothing is offered Holdfast's own tools, and what a sli
   expect(tools.map(({ name }) => name)).not.toContain("get_state");
   const { content } = (await connection.client.callTool({ name: "checkpoint", arguments: { description: "Done.", workspace: "shop", highlights: '["a","b"]' } })) as Answer;
   expect(content.at(-1).text).toBe("Warning: highlights: took the JSON text as a list; send a list");
+});
+
+test.each([
+  [{}, ["load_checkpoint", "state_get"], []],
+  [{ profile: "coding" }, ["state_get"], ["load_checkpoint"]],
+  [{ "read-only": true }, ["load_checkpoint"], ["state_set"]],
+])("the dashboard of a server with %j can call %j and not %j", async (flags, offered, missing) => {
+  const folder = await temporaryFolder();
+  const store = `sqlite:${folder}/store.db`;
+  await (await openServing(readConfig({ port: "0", store }, {}), { dashboardFolder: folder, log: () => {} }))[Symbol.asyncDispose]();
+  await using serving = await openServing(readConfig({ port: "0", store, ...flags }, {}), { dashboardFolder: folder, log: () => {} });
+  const { tools } = (await (await fetch(`http://127.0.0.1:${serving.address.port}/api/tools`)).json()) as { tools: { name: string }[] };
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(offered));
+  for (const name of missing) expect(names).not.toContain(name);
 });
