@@ -18,7 +18,7 @@ export class ConnectionClaims {
     if (this.#tokens.size > claimsMax && oldest !== undefined) this.#tokens.delete(oldest);
   }
 
-  /** The run was given back or has ended. */
+  /** The run was given back. */
   forget(context: ToolContext, runId: string): void {
     const name = nameOf(context, runId);
     if (name !== undefined) this.#tokens.delete(name);
@@ -40,8 +40,9 @@ const nameOf = ({ connection, store, writer }: ToolContext, runId: string): stri
  */
 export async function reporterOf(context: ToolContext, runId: string, { agentId, token }: Reporter): Promise<Reporter> {
   if (agentId !== undefined || token !== undefined) return { agentId, token };
-  const { claims, remote = false } = context.server;
+  const { claims, tellsOf } = context.server;
   const known = claims?.tokenOf(context, runId);
-  if (known !== undefined || !remote) return { token: known };
+  const isRemote = tellsOf !== undefined;
+  if (known !== undefined || !isRemote) return { token: known };
   return { token: await readOnlyClaim(context, runId) };
 }

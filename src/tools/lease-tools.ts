@@ -9,7 +9,7 @@ export const leaseAcquire = defineTool({
   name: "lease_acquire",
   title: "Acquire a lease",
   description:
-    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token that grows with every new holder: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line for it.",
+    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, wait_seconds: waitSeconds.optional() }),

@@ -92,7 +92,7 @@ export const listCheckpointsTool = defineTool({
 export const loadCheckpointTool = defineTool({
   name: "load_checkpoint",
   title: "Load a research checkpoint",
-  description: "Read one research checkpoint by its id or a part that only one has, else error ambiguous with candidates.",
+  description: "Read one research checkpoint by its id or a unique part of it.",
   toolset: "research",
   effect: "read",
   input: z.strictObject({ checkpoint_id: text }),

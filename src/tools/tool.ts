@@ -29,14 +29,12 @@ export interface ServerFacts {
   readonly startedAtMs: number;
   /** The profile that was asked for by name: one named after a replaced system also answers in that system's forms. */
   readonly profile?: string;
-  /** Callers come over the network, each under its own principal. */
-  readonly remote?: boolean;
   /** The claims made on each connection. */
   readonly claims?: ConnectionClaims;
   /** How long a workflow claim lasts when the caller does not say. */
   readonly claimTtlMs: number;
   readonly engine: Engine;
-  /** What of the engine's health the caller is told; all of it when absent. */
+  /** What of the engine's health the caller is told; all of it when absent. Present: the caller is on another machine. */
   readonly tellsOf?: "store" | "namespace";
   /** The folder callers work in; absent where the server is not on their machine. */
   readonly surroundings?: Surroundings;

@@ -133,7 +133,7 @@ const stepLimit = { default: 1_000, max: 1_000 } as const;
 export const workflowResume = defineTool({
   name: "workflow_resume",
   title: "Resume a run",
-  description: `What is needed to go on with a run: input, last_step, meta and the newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more. Changes nothing: claim the run first.`,
+  description: `What is needed to go on with a run: input, last_step, meta and the newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more.`,
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ run_id: key, steps_after: z.int().min(0).optional(), limit: pageLimit(stepLimit.max).optional() }),
@@ -224,7 +224,6 @@ export const workflowFinish = defineTool({
     // Cancelling without a name is an operator's right, whoever holds the run.
     const reporter = ending.status === "cancelled" ? given : await reporterOf(context, args.run_id, given);
     const done = await finishRun(context, { runId: args.run_id, ending, ...reporter });
-    context.server.claims?.forget(context, args.run_id);
     return { ok: true, run_id: done.runId, status: done.status, attempts: done.attempts };
   },
 });

@@ -60,7 +60,7 @@ describe("a worker of the State Sidecar, which names itself only when it claims"
   });
 
   describe("over the network, where a call may come on any connection", () => {
-    const remote = { server: { profile: "sidecar", claims: new ConnectionClaims(), remote: true }, writer: "fleet" };
+    const remote = { server: { profile: "sidecar", claims: new ConnectionClaims(), tellsOf: "namespace" as const }, writer: "fleet" };
 
     test("is known by its principal", async () => {
       const { call, base } = openTools(remote);

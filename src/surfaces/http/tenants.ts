@@ -48,8 +48,7 @@ export class Tenants {
     this.#options = options;
     const { tools, pageTools } = options;
     // Callers are on other machines: which folder they work in, nobody here can see.
-    const { surroundings: _, ...facts } = options.server;
-    const server = { ...facts, remote: true };
+    const { surroundings: _, ...server } = options.server;
     this.#servers = { store: serversOf({ ...server, tellsOf: "store" }), namespace: serversOf({ ...server, tellsOf: "namespace" }) };
     this.#toolsByRole = toolsByRole(tools);
     this.#pageToolsByRole = pageTools === undefined ? this.#toolsByRole : toolsByRole(pageTools);

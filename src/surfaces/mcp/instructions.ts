@@ -29,7 +29,6 @@ export function instructionsFor(tools: readonly Tool[]): string {
   if (has("checkpoint")) parts.push("After each milestone and before your context is cut: checkpoint with a description.");
   if (has("save_checkpoint", "load_checkpoint")) parts.push("Research: save_checkpoint when the thesis moves, load_checkpoint to go on.");
   if (has("save_knowledge", "recall_knowledge")) parts.push("Facts: recall_knowledge before working something out, save_knowledge after.");
-  if (has("history_log")) parts.push("history_log shows who changed what and when.");
   const named = tools.some((tool) => "agent_id" in tool.input.shape);
   if (tools.some((tool) => tool.effect !== "read"))
     parts.push(
