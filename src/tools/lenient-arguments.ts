@@ -51,7 +51,7 @@ function fieldsOf(tool: Tool): ReadonlyMap<string, FieldFacts> {
             // Where null is a value like any other it stays one.
             nullIsAbsent: isOptional && !(schema as z.ZodType).safeParse(null).success,
             // An empty cursor would begin again, without end.
-            emptyIsAbsent: isOptional && name !== "cursor" && ["string", "enum"].includes(defOf(schema).type) && !tool.keepsEmpty?.includes(name),
+            emptyIsAbsent: isOptional && name !== "cursor" && holdsTexts(schema) && !tool.keepsEmpty?.includes(name),
           },
         ];
       }),
@@ -59,6 +59,12 @@ function fieldsOf(tool: Tool): ReadonlyMap<string, FieldFacts> {
     knownFields.set(tool, fields);
   }
   return fields;
+}
+
+/** A text, a word or a list of texts. Anything else that comes out empty may have been meant to guard a write: it stays refused. */
+function holdsTexts(schema: z.core.$ZodType): boolean {
+  const { type, element } = defOf(schema);
+  return type === "string" || type === "enum" || (type === "array" && element !== undefined && defOf(element).type === "string");
 }
 
 /** The same object where there is nothing to leave out, as in nearly every call. */

@@ -82,7 +82,7 @@ describe("arguments that were left out in another way", () => {
 
   test.each([
     ["state_set", { key: "k", value: 1, agent_id: "" }],
-    ["checkpoint", { description: "Done.", workspace: "", sessionId: "", gitBranch: "", workContext: "", range: "", outputFormat: "" }],
+    ["checkpoint", { description: "Done.", workspace: "", sessionId: "", gitBranch: "", workContext: "", range: "", outputFormat: "", highlights: "", tags: "" }],
     ["recall_knowledge", { query: "note", skill: "" }],
     ["save_knowledge", { id: "n", content: "A note.", skill: "", source: "" }],
     ["save_checkpoint", { core_question: "What?", thesis: "That.", confidence: 1, skill: "", workspace: "", continues: "", action: {} }],
@@ -93,6 +93,17 @@ describe("arguments that were left out in another way", () => {
   ])("%s %j: an empty text is as good as none", async (name, args) => {
     const { call } = openTools();
     expect((await call(name, args)).warning).toBeUndefined();
+  });
+
+  test.each([
+    ["state_set", { key: "k", value: 1, lease: "" }],
+    ["state_set", { key: "k", value: 1, lease: {} }],
+    ["state_set", { key: "k", value: 1, expected_version: "" }],
+    ["state_commit", { writes: [{ key: "k", value: 1 }], leases: "" }],
+    ["state_commit", { writes: [{ key: "k", value: 1 }], expected: "" }],
+    ["state_list", { cursor: "" }],
+  ])("%s %j: an empty guard is refused, and nothing is written without it", async (name, args) => {
+    expect(await openTools().fails(name, args)).toMatchObject({ code: "invalid_input" });
   });
 
   test("an empty run_id never claims whichever run is next, and an empty description saves nothing", async () => {
