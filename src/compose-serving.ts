@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { openStore, toolsOf } from "./compose.ts";
+import { openStore, pageToolsOf, toolsOf } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { systemUser } from "./config.ts";
 import { systemNamespace } from "./domain/keyspace.ts";
@@ -86,7 +86,16 @@ export async function openServing(
     const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
     const challenges = openChallenges(metadata);
     const storeOptions = { ...opened.storeOptions, namespaces: new NamespaceQuota(engine, clock, config.namespacesMax) };
-    const tenants = new Tenants({ engine, clock, server, tools, storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });
+    const tenants = new Tenants({
+      engine,
+      clock,
+      server,
+      tools,
+      pageTools: pageToolsOf(config),
+      storeOptions,
+      defaultNamespace: config.namespace,
+      namespacesMax: limits.namespacesMax,
+    });
     const passing = config.readOnly ? openPassingEngine(clock, log) : undefined;
     const sessions = passing === undefined ? system : openReservedStore(passing.engine, systemNamespace, clock);
     const mcp = openMcpHttp({ log, clock, sessions, ...mcpOptions });

@@ -20,6 +20,7 @@ import { isReservedNamespace, openNamespaceStore } from "./store/namespace-store
 import type { Engine } from "./store/store.ts";
 import type { Observers } from "./telemetry/open-observers.ts";
 import type { OpenTracer } from "./telemetry/open-tracer.ts";
+import { ConnectionClaims } from "./tools/claim-identity.ts";
 import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
 import type { ServerFacts, Tool } from "./tools/tool.ts";
@@ -73,6 +74,8 @@ export async function openStore(
     const server = {
       version,
       startedAtMs: clock.nowMs(),
+      profile: config.profile,
+      claims: new ConnectionClaims(),
       claimTtlMs: config.claimTtlMs,
       engine,
       mirror: mirrorOf(config, log),
@@ -167,6 +170,10 @@ export function toolsOf({ profile, tools, readOnly, origins }: Config): readonly
     throw new HoldfastError("invalid_input", error.message.replace(`${field}: `, `${origins[field]}: `), { hint: error.hint, details: error.details });
   }
 }
+
+/** People have every tool, unless somebody chose for them: the default leaves some out because models pay for each. */
+export const pageToolsOf = (config: Config): readonly Tool[] =>
+  config.profile === undefined && config.tools === undefined ? selectTools({ profile: "all", readOnly: config.readOnly }) : toolsOf(config);
 
 /** Versions of deleted keys are remembered as long as they plausibly matter: one for every revision of history kept. */
 const retentionPolicy = (config: Config) => ({ ageMs: config.historyAgeMs, revisions: config.historyRevisions, tombstones: config.historyRevisions });

@@ -89,6 +89,8 @@ function aliasOf(name: SettingName, { aliases: [alias = ""] }: SettingSource, en
  * OTEL_… is set for every program of a machine, in forms (a collector for gRPC alone) that are not ours: what does not fit is no mistake of whoever starts us.
  */
 function isForOthers(name: SettingName, alias: string, text: string, environment: Environment): boolean {
+  // Goldfish takes no notice of a word that it does not know.
+  if (alias === "GOLDFISH_OUTPUT_MODE") return !configSchema.shape[name].safeParse(text).success;
   if (alias === "SIDECAR_PORT") return /^tcp:\/\/[^/]+:\d+$/.test(text);
   return alias.startsWith("OTEL_") && (environment.OTEL_SDK_DISABLED?.toLowerCase() === "true" || !configSchema.shape[name].safeParse(text).success);
 }

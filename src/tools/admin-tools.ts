@@ -14,8 +14,7 @@ const count = z.int().nullable();
 export const sidecarHealth = defineTool({
   name: "sidecar_health",
   title: "Show health",
-  description:
-    'Is the store reachable, and what is in it: counts of keys, runs and leases, revision, uptime, and what an acknowledged write survives. status is "ok", or "error: …" when the store cannot be reached.',
+  description: 'Whether the store answers (status "ok" or "error: …"), how much is in it, and what an acknowledged write survives.',
   toolset: "admin",
   effect: "read",
   input: z.strictObject({}),
@@ -71,7 +70,8 @@ export const sidecarReset = defineTool({
   name: "sidecar_reset",
   title: "Clear the namespace",
   description:
-    "Delete everything in this namespace. confirm must equal the namespace's name (see sidecar_health), else error and nothing happens. A backup of this namespace is written first where the store is a file; its name is returned. One key: state_delete.",
+    "Delete everything in this namespace. confirm must equal the namespace's name, else error and nothing happens. A backup of this namespace is written first where the store is a file; its name is returned.",
+  pointers: [{ to: ["sidecar_health"], text: "sidecar_health shows the name." }],
   toolset: "admin",
   effect: "destructive",
   input: z.strictObject({

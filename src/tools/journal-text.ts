@@ -6,12 +6,28 @@ import type { OpenWork } from "../domain/resume/open-work.ts";
 import { authorText, onOneLine, quoted, quotedInline, quoteMark } from "../domain/stored-text.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
 import { formatDuration } from "../kernel/duration.ts";
+import { toAscii } from "./ascii.ts";
 
 /** The journal for readers. Stored text stands in marked lines (`stored-text.ts`), ours in unmarked ones. */
 export interface JournalStyle {
   readonly emoji: boolean;
+  /** ASCII alone, except in names of files and branches: another name is another file. */
+  readonly ascii: boolean;
+  /** Say what was saved, and not only how much. */
+  readonly echoes: boolean;
   readonly nowMs: number;
 }
+
+/** Around what must stay as it is; taken out again by `finished`. */
+const exactMarks = { begin: "\uE000", end: "\uE001" } as const;
+const exact = (text: string): string => `${exactMarks.begin}${text.replaceAll(/[\uE000\uE001]/g, "")}${exactMarks.end}`;
+
+/** The text as it is sent. */
+export const finished = ({ ascii }: JournalStyle, text: string): string =>
+  text
+    .split(/\uE000([^\uE001]*)\uE001/)
+    .map((part, i) => (ascii && i % 2 === 0 ? toAscii(part) : part))
+    .join("");
 
 const shownMax = { files: 20, highlights: 50, lineCharacters: 300 } as const;
 
@@ -23,8 +39,8 @@ const block = (text: string): string => quoted(text);
 
 const brief = (text: string, charactersMax: number = shownMax.lineCharacters): string => onOneLine(text, charactersMax);
 
-function list(items: readonly string[], countMax: number): string[] {
-  return [...items.slice(0, countMax).map((item) => `${quoteMark}- ${brief(item, 1_000)}`), ...(items.length > countMax ? [`(${items.length - countMax} more)`] : [])];
+function list(items: readonly string[], countMax: number, shown: (item: string) => string = (item) => item): string[] {
+  return [...items.slice(0, countMax).map((item) => `${quoteMark}- ${shown(brief(item, 1_000))}`), ...(items.length > countMax ? [`(${items.length - countMax} more)`] : [])];
 }
 
 const placeOf = (workspace: Pick<Workspace, "id" | "name">): string => (workspace.id === workspace.name ? workspace.id : `${shortName(workspace.name)} (${workspace.id})`);
@@ -51,6 +67,7 @@ export function savedText(
     `Id: ${saved.id} [r${saved.revision}]`,
     block(brief(entry.description)),
     ...(saved.gitBranch === undefined ? [] : [branchLine(style, saved)]),
+    ...(style.echoes ? list(entry.highlights, shownMax.highlights) : []),
     `${counted(entry.highlights.length, "highlight")} (${saved.sessionHighlights} in session ${shortName(saved.sessionId)}${madeRoom(saved.droppedHighlights)}), ${counted(entry.activeFiles.length, "file")}${entry.global ? ", seen from every workspace" : ""}`,
     saved.expiresAtMs === undefined ? "Kept for ever." : `Kept until ${localTime(saved.expiresAtMs)}.`,
   ].join("\n");
@@ -88,7 +105,7 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
     block(entry.description),
     ...(entry.workContext === undefined ? [] : [`${sign(style, "\u{1F9ED}")}Context:`, block(entry.workContext)]),
     ...(entry.gitBranch === undefined ? [] : [branchLine(style, entry)]),
-    ...(entry.activeFiles.length === 0 ? [] : [`${sign(style, "\u{1F4C4}")}Files:`, ...list(entry.activeFiles, shownMax.files)]),
+    ...(entry.activeFiles.length === 0 ? [] : [`${sign(style, "\u{1F4C4}")}Files:`, ...list(entry.activeFiles, shownMax.files, exact)]),
     ...(highlights.length === 0
       ? []
       : [
@@ -103,7 +120,7 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
 }
 
 const branchLine = (style: JournalStyle, { gitBranch, gitCommit }: Pick<JournalEntry, "gitBranch" | "gitCommit">): string =>
-  `${sign(style, "\u{1F33F}")}Branch: ${shortName(gitBranch as string)}${gitCommit === undefined ? "" : ` @ ${gitCommit.slice(0, 10)}`}`;
+  `${sign(style, "\u{1F33F}")}Branch: ${exact(shortName(gitBranch as string))}${gitCommit === undefined ? "" : ` @ ${gitCommit.slice(0, 10)}`}`;
 
 const entryLine = (entry: JournalEntry): string => `${quoteMark}${localTime(entry.createdAtMs)}  ${brief(entry.description)}  [r${entry.revision}] ${entry.id}`;
 
@@ -136,7 +153,7 @@ const detailLines = ({ highlights, activeFiles }: JournalEntry, countMax: number
   ...(activeFiles.length === 0
     ? []
     : [
-        `${quoteMark}  files: ${brief(activeFiles.slice(0, shownMax.files).join(", "), 600)}${activeFiles.length > shownMax.files ? ` (${activeFiles.length - shownMax.files} more)` : ""}`,
+        `${quoteMark}  files: ${exact(brief(activeFiles.slice(0, shownMax.files).join(", "), 600))}${activeFiles.length > shownMax.files ? ` (${activeFiles.length - shownMax.files} more)` : ""}`,
       ]),
 ];
 

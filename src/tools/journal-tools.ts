@@ -9,16 +9,16 @@ import { readOpenWork } from "../domain/resume/open-work.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
 import { invalidInput } from "../kernel/errors.ts";
-import { randomHex } from "../kernel/ids.ts";
+import { fingerprint } from "../kernel/json.ts";
 import { fitting } from "./answer-size.ts";
-import { toAscii } from "./ascii.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
-import { pageLimit } from "./fields.ts";
+import { pageLimit, warning } from "./fields.ts";
 import { entryAnswer } from "./journal-answer.ts";
 import type { JournalStyle } from "./journal-text.ts";
-import { restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
+import { finished, restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
 import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
+import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const limit = { search: 10, timeline: 50, max: 100 } as const;
 const fullEntries = 10;
@@ -40,8 +40,8 @@ const input = z.strictObject({
   highlights: texts.optional(),
   activeFiles: texts.optional(),
   gitBranch: z.string().optional(),
-  workContext: z.string().optional(),
-  sessionId: z.string().optional(),
+  workContext: z.string().optional().describe("what a successor needs to know"),
+  sessionId: z.string().optional().describe("gathers highlights; yours by default"),
   global: z.boolean().optional(),
   tags: texts.optional(),
   ttl_days: z
@@ -49,10 +49,10 @@ const input = z.strictObject({
     .refine((days) => days > 0 && days <= daysMax, `must be above 0 and at most ${daysMax}`)
     .optional(),
   checkpointId: z.string().optional(),
-  depth: z.enum(["minimal", "highlights", "full"]).optional(),
-  mode: z.enum(["latest", "specific", "search"]).optional(),
+  depth: z.enum(["minimal", "highlights", "full"]).optional().describe("full: the last 10 entries"),
+  mode: z.enum(["latest", "specific", "search"]).optional().describe("specific needs checkpointId, search a query"),
   query: z.string().optional(),
-  since: z.string().optional(),
+  since: z.string().optional().describe("from when, as range"),
   limit: pageLimit(limit.max).optional(),
   range: z.string().optional(),
   format: z.enum(["compact", "detailed"]).optional(),
@@ -73,23 +73,36 @@ type Action = (context: ToolContext, args: Arguments, workspace: Workspace, styl
 export const checkpoint = defineTool({
   name: "checkpoint",
   title: "Work journal",
-  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace. Data for other agents: state_set.`,
+  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace.`,
+  pointers: [{ to: ["state_set"], text: "Data for other agents: state_set." }],
   toolset: "journal",
   effect: "write",
   input,
-  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, meta: jsonObject }),
+  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, warning, meta: jsonObject }),
   positional: ["description"],
+  adoptUnknown(known, unknown) {
+    // Only a save has a place for more words.
+    if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
+    const context = [known.workContext, ...linesOfUnknown(unknown)].filter((line) => typeof line === "string" && line !== "");
+    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(unknown, "workContext") };
+  },
+  // Which of them is there decides between saving, searching and restoring.
+  keepsEmpty: ["description", "query"],
   async handle(context, args) {
     const operation = args.action ?? actionOf(args);
-    const outputFormat = args.outputFormat ?? context.server.journalFormat ?? "plain";
+    const isGoldfish = context.server.profile === "goldfish";
+    const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
     const workspace = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const { nowMs } = await context.store.read({ start: "", end: "" });
-    const { text, data, revision } = await perform[operation](context, args, workspace, { emoji: outputFormat === "emoji", nowMs });
+    const style = { emoji: outputFormat === "emoji", ascii: outputFormat === "plain" || (isGoldfish && outputFormat !== "emoji"), echoes: isGoldfish, nowMs };
+    const { text, data, revision } = await perform[operation](context, args, workspace, style);
+    const unused = unusedArguments(operation, args);
     return {
       success: true,
       operation,
-      formattedOutput: outputFormat === "emoji" ? text : toAscii(text),
+      formattedOutput: finished(style, text),
       data,
+      ...(unused.length === 0 ? {} : { warning: `${operation} does not use ${unused.join(", ")}` }),
       meta: { outputFormat, revision, workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) } },
     };
   },
@@ -108,6 +121,26 @@ function actionOf({ description, query, range }: Arguments): (typeof actions)[nu
   return range === undefined ? "restore" : "timeline";
 }
 
+/** Which arguments an action looks at; the others would be believed to have narrowed it. */
+const looksAt: Record<(typeof actions)[number], readonly (keyof Arguments)[]> = {
+  save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "global", "tags", "ttl_days"],
+  restore: ["checkpointId"],
+  search: ["query", "since", "range", "limit"],
+  timeline: ["since", "range", "limit", "cursor"],
+};
+/** For every action, or callers fill in their defaults without meaning anything by it. */
+const neverTold: readonly (keyof Arguments)[] = ["action", "workspace", "outputFormat", "depth", "mode", "format"];
+
+function unusedArguments(operation: (typeof actions)[number], args: Arguments): readonly string[] {
+  const used = [...neverTold, ...looksAt[operation], ...(operation === "restore" && args.mode === "search" ? ["query", "since", "range"] : [])];
+  const says = (value: unknown): boolean => value !== undefined && value !== false && value !== "" && !(Array.isArray(value) && value.length === 0);
+  return Object.entries(args).flatMap(([name, value]) => (says(value) && !used.includes(name) ? [name] : []));
+}
+
+/** Without a connection to go by, what one writer saves for a workspace on one day (UTC) is one session: its highlights gather. */
+const daySession = ({ writer }: ToolContext, { id }: Workspace, nowMs: number): string =>
+  `session-${fingerprint([writer, id, new Date(nowMs).toISOString().slice(0, 10)]).slice(0, 12)}`;
+
 const save: Action = async (context, args, workspace, style) => {
   if (args.description === undefined) throw invalidInput("description", 'required for action "save"; must be a string');
   const ttlMs = args.ttl_days === undefined ? context.server.journalTtlMs : Math.ceil(args.ttl_days * dayMs);
@@ -118,7 +151,7 @@ const save: Action = async (context, args, workspace, style) => {
     tags: args.tags ?? [],
     gitBranch: args.gitBranch,
     workContext: args.workContext,
-    sessionId: args.sessionId ?? context.connection ?? `session-${randomHex(12)}`,
+    sessionId: args.sessionId ?? context.connection ?? daySession(context, workspace, style.nowMs),
     global: args.global ?? false,
   };
   const saved = await saveEntry(context, { ...entry, workspace, ttlMs });
@@ -193,7 +226,7 @@ async function entriesToRestore(context: ToolContext, args: Arguments, workspace
   }
   if (mode === "search") {
     if (args.query === undefined) throw invalidInput("query", 'required for mode "search"; must be a string');
-    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, fromMs: sinceOf(args, context) });
+    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, ...spanOf(args, context) });
     return { mode, entries: hits.map(({ entry }) => entry), news: [], revision };
   }
   const { entry, news, revision } = await readLatest(context, workspace);
@@ -202,11 +235,25 @@ async function entriesToRestore(context: ToolContext, args: Arguments, workspace
   return { mode, entries: [entry, ...others].slice(0, count), news: [], revision };
 }
 
-const sinceOf = ({ since }: Arguments, { clock }: ToolContext): number | undefined => (since === undefined ? undefined : parseTimeRange("since", since, clock.nowMs()).fromMs);
+interface Span {
+  readonly fromMs: number;
+  readonly untilMs?: number;
+  /** As the caller wrote it. */
+  readonly text: string;
+}
+
+/** `since` begins a stretch of time and `range` may end one too; given together, both narrow. */
+function spanOf({ since, range }: Arguments, { clock }: ToolContext): Span | undefined {
+  const nowMs = clock.nowMs();
+  const begun = since === undefined ? undefined : parseTimeRange("since", since, nowMs);
+  const ranged = range === undefined ? undefined : parseTimeRange("range", range, nowMs);
+  if (begun === undefined && ranged === undefined) return undefined;
+  return { fromMs: Math.max(begun?.fromMs ?? 0, ranged?.fromMs ?? 0), untilMs: ranged?.untilMs, text: range ?? (since as string) };
+}
 
 const search: Action = async (context, args, workspace, style) => {
   if (args.query === undefined) throw invalidInput("query", 'required for action "search"; must be a string');
-  const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, fromMs: sinceOf(args, context) });
+  const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, ...spanOf(args, context) });
   const checkpoints = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
   return {
     text: searchText(style, workspace, args.query, hits),
@@ -216,8 +263,7 @@ const search: Action = async (context, args, workspace, style) => {
 };
 
 const timeline: Action = async (context, args, workspace, style) => {
-  const range = args.range ?? "7d";
-  const { fromMs, untilMs } = parseTimeRange("range", range, context.clock.nowMs());
+  const { fromMs, untilMs, text: range } = spanOf(args, context) ?? (spanOf({ range: "7d" }, context) as Span);
   const page = await listEntries(context, {
     workspace,
     fromMs,

@@ -5,9 +5,10 @@ import type { Log } from "../kernel/log.ts";
 import type { Span } from "../kernel/span.ts";
 import { limits } from "../store/limits.ts";
 import type { RequestKey } from "../store/store.ts";
-import { inputProblems } from "./input-problems.ts";
+import { readArguments } from "./lenient-arguments.ts";
 import { requireNoSecret, withoutSecrets } from "./secret-switch.ts";
 import type { Tool, ToolContext } from "./tool.ts";
+import { requestKeyArgument } from "./tool.ts";
 import { tracedStore } from "./traced-store.ts";
 
 export interface ToolCall {
@@ -42,16 +43,15 @@ export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: T
 
 async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
   try {
-    const given = args ?? {};
-    const parsed = tool.input.safeParse(given);
-    if (!parsed.success) throw inputProblems(tool.name, tool.input, given, parsed.error.issues);
+    const { requestKey, rest } = takeRequestKey(args, call);
+    const read = readArguments(tool, rest);
     const { secrets } = base.server;
-    const checkedArgs = secrets === undefined || tool.effect === "read" ? parsed.data : withoutSecrets(parsed.data, secrets);
-    const output = await tool.handle(contextOf(tool, checkedArgs, base, call), checkedArgs);
+    const checkedArgs = secrets === undefined || tool.effect === "read" ? read.args : withoutSecrets(read.args, secrets);
+    const output = await tool.handle(contextOf(tool, checkedArgs, base, call, requestKey), checkedArgs);
     const checked = tool.output.safeParse(output);
     if (!checked.success)
       return defect(tool, call, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
-    return { ok: true, structured: output };
+    return { ok: true, structured: withWarnings(output, read.warnings) };
   } catch (error) {
     if (!isHoldfastError(error)) return defect(tool, call, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, trace: call.span?.traceId, problem: error.stack, cause: String(error.cause) });
@@ -61,10 +61,26 @@ async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, lo
   }
 }
 
-function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall): ToolContext {
+/** Every tool that writes takes `request_key` beside its own arguments; surfaces with a place of their own for it fill in the call's. */
+function takeRequestKey(args: unknown, call: ToolCall): { readonly requestKey: unknown; readonly rest: unknown } {
+  if (typeof args !== "object" || args === null || !Object.hasOwn(args, requestKeyArgument)) return { requestKey: call.requestKey, rest: args };
+  const { [requestKeyArgument]: argument, ...rest } = args as Record<string, unknown>;
+  const requestKey = argument === null || argument === "" ? undefined : argument;
+  if (requestKey !== undefined && call.requestKey !== undefined && requestKey !== call.requestKey)
+    throw invalidInput(requestKeyArgument, "differs from the request key that came with the call; give one of them");
+  return { requestKey: requestKey ?? call.requestKey, rest };
+}
+
+/** A tool may have one of its own, such as a copy that could not be written. */
+function withWarnings(output: Record<string, unknown>, warnings: readonly string[]): Record<string, unknown> {
+  if (warnings.length === 0) return output;
+  return { ...output, warning: [...(typeof output.warning === "string" ? [output.warning] : []), ...warnings].join("\n") };
+}
+
+function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall, requestKey: unknown): ToolContext {
   // The label the caller gives itself: history shows it beside the writer, which it can never replace.
   const agent = (args.agent_id ?? args.holder_id) as string | undefined;
-  const request = requestOf(tool, args, base.writer, call);
+  const request = requestOf(tool, args, base.writer, requestKey);
   if (request !== undefined && base.server.secrets !== undefined) requireNoSecret(request.key, "request key");
   return new CallContext(base, call, agent, request);
 }
@@ -98,9 +114,9 @@ class CallContext implements ToolContext {
 }
 
 /** A read needs no key: asking again is already safe. */
-function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, { requestKey }: ToolCall): RequestKey | undefined {
+function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, requestKey: unknown): RequestKey | undefined {
   if (requestKey === undefined || tool.effect === "read") return undefined;
-  // It comes beside the arguments (in `_meta`, as a flag), so no schema has seen it.
+  // It comes beside the tool's own arguments, so no schema has seen it.
   if (typeof requestKey !== "string" || requestKey === "" || Buffer.byteLength(requestKey) > limits.requestKeyBytesMax || requestKey.includes("\0") || !requestKey.isWellFormed())
     throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
   // Two callers may think of the same key and ask for the same: neither may take the other's lease, claim or run for its own.

@@ -26,7 +26,8 @@ export const stateSet = defineTool({
   name: "state_set",
   title: "Set a key",
   description:
-    "Write any JSON under a key; without ttl_seconds it stays for ever. expected_version: 0 = create only, N = only if N is current; a mismatch writes nothing and returns ok:false with the current entry. lease: write only while that token is current, else error lease_lost. Several keys at once: state_commit.",
+    "Write any JSON under a key; without ttl_seconds it stays for ever. expected_version: 0 = create only, N = only if N is current; a mismatch writes nothing and returns ok:false with the current entry. lease: write only while that token is current, else error lease_lost.",
+  pointers: [{ to: ["state_commit"], text: "Several keys at once: state_commit." }],
   toolset: "state",
   effect: "write",
   input: z.strictObject({ key, value: json, ttl_seconds: ttlSeconds.optional(), expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
@@ -49,7 +50,8 @@ export const stateGet = defineTool({
   name: "state_get",
   title: "Get a key",
   description:
-    "Read one key and its author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one. Many keys: state_list.",
+    "Read one key and its author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one.",
+  pointers: [{ to: ["state_list"], text: "Many keys: state_list." }],
   toolset: "state",
   effect: "read",
   input: z.strictObject({
@@ -89,7 +91,8 @@ const waitSecondsDefault = 30;
 export const stateDelete = defineTool({
   name: "state_delete",
   title: "Delete a key",
-  description: "Remove a key; history keeps its past. ok: whether a live key was removed. expected_version and lease: as in state_set.",
+  description: "Remove a key; history keeps its past. ok: whether a live key was removed.",
+  pointers: [{ to: ["state_set"], text: "expected_version and lease: as in state_set." }],
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({ key, expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
@@ -109,17 +112,18 @@ const valuesPage = 64;
 export const stateList = defineTool({
   name: "state_list",
   title: "List keys",
-  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true adds the values. limit: default ${listLimit.default}; pass cursor on for the next page until it is null.`,
+  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true returns entries (value, version) instead of keys. limit: default ${listLimit.default}; cursor: next page.`,
   toolset: "state",
   effect: "read",
   input: z.strictObject({ prefix: prefix.optional(), limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional(), values: z.boolean().optional() }),
   output: z.strictObject({
-    keys: z.array(z.string()),
-    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })),
+    keys: z.array(z.string()).optional(),
+    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })).optional(),
     cursor: z.string().nullable(),
   }),
   positional: ["prefix"],
-  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values = false }) {
+  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values: wanted }) {
+    const values = wanted ?? false;
     let after = from === undefined ? undefined : fromCursor("state", from);
     if (after !== undefined && !after.startsWith(begin)) throw badCursor();
     const found: StateEntry[] = [];
@@ -134,8 +138,9 @@ export const stateList = defineTool({
       if (shown.length < page.entries.length) break;
       if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
     }
+    const next = more && after !== undefined ? toCursor("state", after) : null;
+    if (wanted === undefined) return { keys: found.map((entry) => entry.key), cursor: next };
     return {
-      keys: found.map((entry) => entry.key),
       entries: found.map((entry) => ({
         key: entry.key,
         version: entry.version,
@@ -143,7 +148,7 @@ export const stateList = defineTool({
         expires_at: toSecondsOrNull(entry.expiresAtMs),
         ...(values ? { value: entry.value } : {}),
       })),
-      cursor: more && after !== undefined ? toCursor("state", after) : null,
+      cursor: next,
     };
   },
 });
@@ -154,7 +159,7 @@ export const stateCommit = defineTool({
   name: "state_commit",
   title: "Commit several writes",
   description:
-    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: as in state_set.",
+    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: all must be current.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({
@@ -192,7 +197,9 @@ export const stateCommit = defineTool({
 });
 
 function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWrite {
-  if ((write.delete ?? false) === (write.value !== undefined)) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
+  // Clients with strict schemas fill in null for what they leave out; beside delete:true it can mean nothing else.
+  const hasValue = write.value !== undefined && !(write.delete === true && write.value === null);
+  if ((write.delete ?? false) === hasValue) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
   if (write.delete) {
     if (write.ttl_seconds !== undefined) throw invalidInput(`writes[${i}].ttl_seconds`, "allowed only with a value");
     return { op: "delete", key: write.key };

@@ -27,7 +27,7 @@ export async function buildProgram(): Promise<Program> {
   };
 }
 
-const quietEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? "" });
+const quietEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? "", HOLDFAST_PROFILE: "all" });
 
 /** The SDK's client with the program as its child, exactly as a real client starts it. */
 export async function connectProgram(program: Program, era: Era, args: readonly string[]): Promise<{ readonly client: Client; readonly pid: number } & AsyncDisposable> {

@@ -32,7 +32,7 @@ describe("the executable", () => {
     expect(await run("--version")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
     expect(await run("workflow", "status", "wf-none")).toMatchObject({ code: 3, stdout: "", stderr: expect.stringMatching(/^holdfast: [^\n]+\n$/) });
     expect(await run("--json", "get", "none")).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\{"key":"none",.*"found":false.*\}\n$/) });
-    expect(await run("--profile", "codeing", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --profile: must be one of all, /) });
+    expect(await run("--profile", "codeing", "ls")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: --profile: must be one of default, all, /) });
     expect(await run("--store", "mysql://x", "ls")).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^holdfast: --store: must be sqlite:PATH, postgres:[^\n]* or memory:/),

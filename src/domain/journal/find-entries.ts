@@ -97,14 +97,14 @@ const readAtOnce = 50;
 
 export async function searchEntries(
   { store }: Reader,
-  { workspace, query, limit, fromMs }: { readonly workspace: Workspace; readonly query: string; readonly limit: number; readonly fromMs?: number },
+  { workspace, query, limit, fromMs, untilMs }: Pick<EntryQuery, "workspace" | "limit" | "fromMs" | "untilMs"> & { readonly query: string },
 ): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }> {
   if (query.trim() === "") throw invalidInput("query", "must have a word to look for; it is empty");
   const found = await findText(store, {
     areas: placesOf(workspace).map(journalKeys.area),
     question: query,
     // Age is known only after reading: with a limit in time all candidates are looked at.
-    limit: fromMs === undefined ? limit : limits.searchCandidatesMax,
+    limit: fromMs === undefined && untilMs === undefined ? limit : limits.searchCandidatesMax,
   });
   const hits: EntryHit[] = [];
   for (let start = 0; start < found.hits.length && hits.length < limit; start += readAtOnce) {
@@ -113,7 +113,8 @@ export async function searchEntries(
     const entries = new Map((await readEntries({ store }, ids)).map((entry) => [entry.id, entry]));
     for (const [i, { score, matched }] of some.entries()) {
       const entry = entries.get(ids[i] as string);
-      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit) hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
+      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && entry.createdAtMs < (untilMs ?? Number.POSITIVE_INFINITY) && hits.length < limit)
+        hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
     }
   }
   return { hits, revision: found.revision };

@@ -1,6 +1,8 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
+import { answerTexts } from "../../tools/answer-texts.ts";
+import { descriptionOf } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { hintInCliWords, inCliWords } from "./cli-vocabulary.ts";
@@ -18,6 +20,8 @@ import { toolExamples } from "./tool-examples.ts";
 const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   lease_acquire: { ttl_seconds: 60 },
   lease_renew: { ttl_seconds: 60 },
+  // With versions and times.
+  state_list: { values: false },
 };
 
 const requestKeyFlag = { name: "request-key", takes: "KEY", meaning: "Makes a retry safe: the same key and arguments give the first answer again and no second effect." } as const;
@@ -42,7 +46,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
     path,
     alias: tool.name,
     summary: tool.title,
-    details: inCliWords(tool, tool.description),
+    details: inCliWords(tool, descriptionOf(tool)),
     operands: positional
       .map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`))
       .concat(requiredFlags)
@@ -59,7 +63,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
 }
 
 function withDefault(flag: ReturnType<typeof toFlag>, value: unknown): ReturnType<typeof toFlag> {
-  return value === undefined ? flag : { ...flag, meaning: `${flag.meaning} Default: ${value}s.` };
+  return typeof value !== "number" ? flag : { ...flag, meaning: `${flag.meaning} Default: ${value}s.` };
 }
 
 interface Shape {
@@ -89,12 +93,11 @@ async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape):
     return errorCodes[code].exit;
   }
   const result = outcome.structured;
+  const texts = answerTexts(tool, result);
   if (json) host.stdout.write(`${JSON.stringify(result)}\n`);
   else if (shape.bare && result.found === true) host.stdout.write(renderBareValue(result.value, host.stdout.isTTY === true));
   else if (shape.bare) host.stderr.write(`holdfast: ${safeText(String(result.key))} is not set\n`);
-  else if (tool.render !== undefined) host.stdout.write(tool.render(result).map(asText).join(""));
-  // Made to be read as it is; the rest of the result says the same in pieces.
-  else if (typeof result.formatted_context === "string") host.stdout.write(asText(result.formatted_context || "Nothing that is stored answers this."));
+  else if (texts !== undefined) host.stdout.write(texts.map(asText).join(""));
   else host.stdout.write(renderResult(result, styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs())));
   if (!json && ownershipTools.includes(tool.name) && isNegative(result)) host.stderr.write(`holdfast: ${safeText(whoYouAre(who))}\n`);
   if (typeof result.status === "string" && result.status.startsWith("error: ")) return errorCodes.unavailable.exit;

@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Span } from "../../kernel/span.ts";
-import { describeTool } from "../../tools/describe-tool.ts";
+import { answerTexts } from "../../tools/answer-texts.ts";
+import { descriptionsOf } from "../../tools/describe-tool.ts";
 import type { ToolBase, ToolCall, ToolOutcome } from "../../tools/run-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -87,7 +88,7 @@ export class ToolCalls {
 
   /** The `tools` member of tools/list, as JSON. */
   get listJson(): string {
-    return JSON.stringify([...this.tools.map(describeTool), ...this.#elsewhere]);
+    return JSON.stringify([...descriptionsOf(this.tools), ...this.#elsewhere]);
   }
 
   /** The tool must exist: ask `has` first. Never rejects. */
@@ -164,7 +165,7 @@ function namesOf(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
 export function answerOf({ outcome, tool }: CallOutcome): ToolAnswer {
   const structured = outcome.ok ? outcome.structured : { error: outcome.error };
   const json = JSON.stringify(structured);
-  return { structured, json, texts: (outcome.ok ? tool?.render?.(structured) : undefined) ?? [json], isError: !outcome.ok };
+  return { structured, json, texts: (outcome.ok && tool !== undefined ? answerTexts(tool, structured) : undefined) ?? [json], isError: !outcome.ok };
 }
 
 const failed = ({ code, message, hint, details }: HoldfastError): CallOutcome => ({ outcome: { ok: false, error: { code, message, hint, details } } });
