@@ -161,7 +161,7 @@ export interface Committed {
 
 export interface FailedCheck {
   readonly check: Check;
-  /** The live entry that broke the check, so that no second read is needed. */
+  /** The live entry that broke the check, without its value (`null`): 256 checks may be broken by a mebibyte each. Read `at` the refusal's revision for values. */
   readonly entry?: Entry;
 }
 

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { answerTextMax } from "../domain/answer-text.ts";
 import { guard } from "../domain/leases/lease.ts";
-import type { CommitWrite, StateEntry, VersionConflict } from "../domain/state/state.ts";
+import type { CommitWrite, StateEntry } from "../domain/state/state.ts";
 import { commitState, deleteState, listState, readState, setState, waitForState } from "../domain/state/state.ts";
+import type { CurrentEntry, VersionConflict } from "../domain/state/version-conflict.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
@@ -15,11 +16,13 @@ const leaseRef = z.strictObject({ resource_id: key, token });
 
 /** An entry as results show it, beside its key. */
 const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
+/** The values of one refusal fit into one answer together; `value_omitted` where one did not. */
+const currentShape = { ...entryShape, value: z.unknown().optional(), value_omitted: z.literal(true).optional() };
 const conflictShape = {
   reason: z.enum(["conflict", "not_found"]).optional(),
   expected_version: z.int().optional(),
   actual_version: z.int().optional(),
-  current: z.strictObject(entryShape).nullable().optional(),
+  current: z.strictObject(currentShape).nullable().optional(),
 };
 
 export const stateSet = defineTool({
@@ -154,7 +157,7 @@ export const stateCommit = defineTool({
   name: "state_commit",
   title: "Commit several writes",
   description:
-    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: as in state_set.",
+    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts (value_omitted: too long for one answer). leases: as in state_set.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({
@@ -168,7 +171,7 @@ export const stateCommit = defineTool({
     revision: z.int().optional(),
     results: z.array(z.strictObject({ key: z.string(), version: z.int(), deleted: z.boolean().optional(), expires_at: timeOrNull })).optional(),
     reason: z.literal("conflict").optional(),
-    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(entryShape).nullable() })).optional(),
+    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(currentShape).nullable() })).optional(),
   }),
   positional: [],
   async handle(context, { writes, expected = [], leases = [] }) {
@@ -200,8 +203,9 @@ function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWr
   return { op: "set", key: write.key, value: write.value as Json, ttlMs: write.ttl_seconds === undefined ? undefined : toTtlMs(write.ttl_seconds) };
 }
 
-const entryAnswer = (entry: StateEntry) => ({
-  value: entry.value,
+const entryAnswer = (entry: StateEntry) => ({ value: entry.value, ...entryFacts(entry) });
+
+const entryFacts = (entry: Omit<StateEntry, "value">) => ({
   version: entry.version,
   revision: entry.revision,
   updated_at: toSeconds(entry.updatedAtMs),
@@ -209,10 +213,12 @@ const entryAnswer = (entry: StateEntry) => ({
   expires_at: toSecondsOrNull(entry.expiresAtMs),
 });
 
+const currentAnswer = ({ value, ...entry }: CurrentEntry) => ({ ...(value === undefined ? { value_omitted: true as const } : { value }), ...entryFacts(entry) });
+
 const conflictFacts = (conflict: VersionConflict) => ({
   expected_version: conflict.expectedVersion,
   actual_version: conflict.actualVersion,
-  current: conflict.current === undefined ? null : entryAnswer(conflict.current),
+  current: conflict.current === undefined ? null : currentAnswer(conflict.current),
 });
 
 const conflictAnswer = (conflict: VersionConflict) => ({ ok: false, reason: "conflict" as const, key: conflict.key, ...conflictFacts(conflict) });

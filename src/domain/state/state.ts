@@ -8,6 +8,8 @@ import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { stateKeys } from "../keyspace.ts";
+import type { VersionConflict } from "./version-conflict.ts";
+import { readConflicts } from "./version-conflict.ts";
 
 /** A lease that must be live and current for a write to land; see `guard` in leases. */
 export interface LeaseGuard {
@@ -27,14 +29,6 @@ export interface StateEntry {
   /** The name that writer gave itself. */
   readonly agent?: string;
   readonly expiresAtMs?: number;
-}
-
-export interface VersionConflict {
-  readonly ok: false;
-  readonly key: string;
-  readonly expectedVersion: number;
-  readonly actualVersion: number;
-  readonly current?: StateEntry;
 }
 
 export interface SetInput {
@@ -72,7 +66,7 @@ export function setState(scope: Scope, input: SetInput): Promise<SetResult> {
       revision: committed.revision,
       expiresAtMs: committed.writes[0]?.expiresAtMs,
     }),
-    refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
+    refused: (failed, at) => conflictOf(scope, failed, at, guard),
   });
 }
 
@@ -93,7 +87,7 @@ export function deleteState(scope: Scope, { key, expectedVersion, guard }: Delet
       note: null,
     }),
     finish: (_, committed) => ({ ok: true, deleted: committed.writes[0]?.existed ?? false, revision: committed.revision }),
-    refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
+    refused: (failed, at) => conflictOf(scope, failed, at, guard),
   });
 }
 
@@ -188,9 +182,9 @@ export async function commitState(scope: Scope, input: CommitInput): Promise<Com
       note: { keys: input.writes.map((write) => write.key) },
     }),
     finish: (note, committed) => ({ ok: true, revision: committed.revision, results: committed.writes.map((outcome, i) => ({ key: note.keys[i] as string, ...outcome })) }),
-    refused: (failed) => {
+    refused: async (failed, at) => {
       for (const guard of input.guards) throwIfGuardFailed(guard, failed);
-      return { ok: false, conflicts: failed.flatMap(({ check, entry }) => ("version" in check ? [versionConflict(stateKeys.nameOf(check.key), check.version, entry)] : [])) };
+      return { ok: false, conflicts: await readConflicts(scope.store, failed, at) };
     },
   });
 }
@@ -201,9 +195,9 @@ function checksOf(key: string, expectedVersion: number | undefined, guard: Lease
 }
 
 /** A lost lease outranks a version conflict: its holder must stop, not retry. */
-function conflictOf(key: string, expectedVersion: number | undefined, failed: readonly FailedCheck[], guard: LeaseGuard | undefined): VersionConflict {
+async function conflictOf({ store }: Scope, failed: readonly FailedCheck[], at: Revision, guard: LeaseGuard | undefined): Promise<VersionConflict | undefined> {
   if (guard !== undefined) throwIfGuardFailed(guard, failed);
-  return versionConflict(key, expectedVersion ?? 0, failed[0]?.entry);
+  return (await readConflicts(store, failed, at))[0];
 }
 
 function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): void {
@@ -213,14 +207,6 @@ function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): 
     details: { resource_id: guard.resource, token: guard.token },
   });
 }
-
-const versionConflict = (key: string, expectedVersion: number, entry: Entry | undefined): VersionConflict => ({
-  ok: false,
-  key,
-  expectedVersion,
-  actualVersion: entry?.version ?? 0,
-  current: entry && toStateEntry(entry),
-});
 
 const toStateEntry = (entry: Omit<Entry, "createdAtMs">): StateEntry => ({
   key: stateKeys.nameOf(entry.key),

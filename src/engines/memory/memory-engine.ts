@@ -173,7 +173,7 @@ export class MemoryEngine implements Engine {
     const row = space.entries.get(check.key);
     const live = row !== undefined && isLive(row, atMs) ? row : undefined;
     if (holds(check, live)) return [];
-    return [{ check, entry: live === undefined ? undefined : toEntry(live, true) }];
+    return [{ check, entry: live === undefined ? undefined : toEntry(live, false) }];
   }
 
   #remove(space: Namespace, row: Row, revision: Revision, seq: number): void {
