@@ -35,6 +35,8 @@ export interface Entry {
 export interface ReadOptions {
   /** As of this past revision; `compacted` when it is no longer kept. Expiry is judged as of that revision's time. */
   readonly at?: Revision;
+  /** With `at`: expiry is judged as of this time instead, which is not before that revision's. */
+  readonly liveAtMs?: number;
   /** Entries over all ranges together. Default and maximum: `limits.readEntriesMax`. */
   readonly limit?: number;
   /** Descending key order; with several ranges, the last range first. */

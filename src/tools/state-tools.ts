@@ -7,6 +7,7 @@ import type { CurrentEntry, VersionConflict } from "../domain/state/version-conf
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
+import { readTogether } from "../store/read-together.ts";
 import { fitting, sizeOf } from "./answer-size.ts";
 import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, prefix, revision, time, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version, waitSeconds } from "./fields.ts";
@@ -123,20 +124,24 @@ export const stateList = defineTool({
   }),
   positional: ["prefix"],
   async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values = false }) {
-    let after = from === undefined ? undefined : fromCursor("state", from);
-    if (after !== undefined && !after.startsWith(begin)) throw badCursor();
-    const found: StateEntry[] = [];
-    let more = true;
-    for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
-      const left = limit - found.length;
-      const page = await listState(context, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
-      const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
-      found.push(...shown);
-      after = shown.at(-1)?.key ?? after;
-      more = page.more || shown.length < page.entries.length;
-      if (shown.length < page.entries.length) break;
-      if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
-    }
+    const start = from === undefined ? undefined : fromCursor("state", from);
+    if (start !== undefined && !start.startsWith(begin)) throw badCursor();
+    const { found, next } = await readTogether(context.store, async (store) => {
+      const found: StateEntry[] = [];
+      let after = start;
+      let more = true;
+      for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
+        const left = limit - found.length;
+        const page = await listState({ store }, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
+        const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
+        found.push(...shown);
+        after = shown.at(-1)?.key ?? after;
+        more = page.more || shown.length < page.entries.length;
+        if (shown.length < page.entries.length) break;
+        if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
+      }
+      return { found, next: more ? after : undefined };
+    });
     return {
       keys: found.map((entry) => entry.key),
       entries: found.map((entry) => ({
@@ -146,7 +151,7 @@ export const stateList = defineTool({
         expires_at: toSecondsOrNull(entry.expiresAtMs),
         ...(values ? { value: entry.value } : {}),
       })),
-      cursor: more && after !== undefined ? toCursor("state", after) : null,
+      cursor: next === undefined ? null : toCursor("state", next),
     };
   },
 });

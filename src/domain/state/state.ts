@@ -131,7 +131,7 @@ export interface ListInput {
 }
 
 export async function listState(
-  { store }: Scope,
+  { store }: Pick<Scope, "store">,
   { prefix, limit, after, values }: ListInput,
 ): Promise<{ readonly entries: readonly StateEntry[]; readonly more: boolean; readonly revision: Revision }> {
   const range = stateKeys.prefix(prefix);
