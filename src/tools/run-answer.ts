@@ -2,14 +2,15 @@ import * as z from "zod";
 import { runStatuses } from "../domain/workflows/workflow.ts";
 import type { RunView } from "../domain/workflows/workflows.ts";
 import { sizeOf } from "./answer-size.ts";
-import { tags, time, timeOrNull, toSeconds, toSecondsOrNull } from "./fields.ts";
+import { time, timeOrNull, toSeconds, toSecondsOrNull } from "./fields.ts";
 
 /** A run as results show it; the contract calls it `meta`. */
 export const run = z.strictObject({
   run_id: z.string(),
   name: z.string(),
   status: z.enum(runStatuses),
-  tags,
+  // Not the rule for new tags: whatever is stored can be shown.
+  tags: z.custom<Readonly<Record<string, string>>>((value) => typeof value === "object" && value !== null).meta({ type: "object", additionalProperties: { type: "string" } }),
   priority: z.int(),
   agent_id: z.string().nullable(),
   last_step: z.int(),
