@@ -143,7 +143,8 @@ export const workflowResume = defineTool({
 export const workflowStatus = defineTool({
   name: "workflow_status",
   title: "Show a run's status",
-  description: "One run's status, last step, holder and times, without its outputs (workflow_resume has them). An unknown run_id is the error not_found.",
+  description:
+    "One run's status, last step, holder and times, without its outputs (workflow_resume has them). lapsed_agent_id: whose claim ran out. An unknown run_id is the error not_found.",
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ run_id: key }),
@@ -152,14 +153,15 @@ export const workflowStatus = defineTool({
     status: z.enum(runStatuses),
     last_step: z.int(),
     agent_id: z.string().nullable(),
+    lapsed_agent_id: z.string().optional(),
     created_at: z.number(),
     updated_at: z.number(),
     claim_expires_at: timeOrNull,
   }),
   positional: ["run_id"],
   async handle(context, args) {
-    const { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
-    return { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at };
+    const { run_id, status, last_step, agent_id, lapsed_agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
+    return { run_id, status, last_step, agent_id, ...(lapsed_agent_id === undefined ? {} : { lapsed_agent_id }), created_at, updated_at, claim_expires_at };
   },
 });
 
@@ -183,7 +185,7 @@ export const workflowFinish = defineTool({
   name: "workflow_finish",
   title: "Finish a run",
   description:
-    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token, except to cancel it.",
+    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token; only cancelling may leave both out. The same call again gives the same answer.",
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({

@@ -102,18 +102,22 @@ export async function readState(scope: Scope, key: string, past: { readonly vers
   return entries[0] && toStateEntry(entries[0]);
 }
 
-/** Waits until the key has a version above the given one (or, once seen, is gone), or the time is up; then reads it. */
+/** Waits until the key has a version above the given one or is gone, by deletion or expiry, after it was seen; or the time is up. Then reads it. */
 export async function waitForState(scope: Scope, key: string, versionAbove: number, timeoutMs: number): Promise<StateEntry | undefined> {
   requireKey(key);
   const range = keyRange(stateKeys.key(key));
   const until = scope.clock.nowMs() + timeoutMs;
   // A function of its own: what it read and did not want is forgotten before the wait, and a thousand waiters for a large value hold none of it.
+  let wasThere = false;
   const look = async (): Promise<{ readonly entry?: StateEntry } | { readonly seen: Revision; readonly leftMs: number }> => {
-    const { entries, revision } = await scope.store.read(range);
+    const { entries, revision, nowMs } = await scope.store.read(range);
     const entry = entries[0];
     const leftMs = until - scope.clock.nowMs();
-    const isOver = (entry?.version ?? 0) > versionAbove || leftMs <= 0 || scope.signal?.aborted;
-    return isOver ? { entry: entry && toStateEntry(entry) } : { seen: revision, leftMs };
+    const isOver = (entry === undefined ? wasThere : entry.version > versionAbove) || leftMs <= 0 || scope.signal?.aborted;
+    wasThere = entry !== undefined;
+    if (isOver) return { entry: entry && toStateEntry(entry) };
+    // Nothing is written at the moment a key expires.
+    return { seen: revision, leftMs: entry?.expiresAtMs === undefined ? leftMs : Math.min(leftMs, Math.max(1, entry.expiresAtMs - nowMs)) };
   };
   for (;;) {
     const looked = await look();
