@@ -43,6 +43,9 @@ export function listEntries(scope: Reader, query: EntryQuery): Promise<EntryPage
   });
 }
 
+/** Give it back as `before` to go on after this entry. */
+export const positionOf = ({ createdAtMs, id }: JournalEntry): string => journalKeys.listed.positionOf(journalKeys.listed.key(globalPlace, createdAtMs, id));
+
 /** The same list without what stands in the entries. */
 export async function listEntryIds(
   { store }: Reader,
