@@ -4,7 +4,7 @@ import { deleteState, listState, readState, setState } from "../domain/state/sta
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { readTogether } from "../store/read-together.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { key, pageLimit, time, toSeconds } from "./fields.ts";
 import { likePattern } from "./like-pattern.ts";
 import type { ToolContext } from "./tool.ts";
@@ -109,7 +109,8 @@ export const listStateText = defineTool({
     const prefix = like.literalPrefix;
     // No key holds these characters, so nothing can match; engines disagree on them.
     if (!prefix.isWellFormed() || prefix.includes("\0")) throw invalidInput("pattern", "must be well-formed text without NUL");
-    const start = from === undefined ? undefined : fromCursor("like", from);
+    const list = listOf("like", { pattern });
+    const start = from === undefined ? undefined : fromCursor(list, from);
     if (start !== undefined && !start.startsWith(prefix)) throw badCursor();
     const { keys, next } = await readTogether(context.store, async (store) => {
       const keys: { key: string; version: number; updated_at: number }[] = [];
@@ -130,7 +131,7 @@ export const listStateText = defineTool({
       }
       return { keys, next: more ? after : undefined };
     });
-    return { status: "ok", keys, cursor: next === undefined ? null : toCursor("like", next) };
+    return { status: "ok", keys, cursor: next === undefined ? null : toCursor(list, next) };
   },
 });
 

@@ -9,7 +9,7 @@ import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
 import { readTogether } from "../store/read-together.ts";
 import { fitting, sizeOf } from "./answer-size.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, prefix, revision, time, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version, waitSeconds } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 
@@ -124,7 +124,8 @@ export const stateList = defineTool({
   }),
   positional: ["prefix"],
   async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values = false }) {
-    const start = from === undefined ? undefined : fromCursor("state", from);
+    const list = listOf("state", { prefix: begin });
+    const start = from === undefined ? undefined : fromCursor(list, from);
     if (start !== undefined && !start.startsWith(begin)) throw badCursor();
     const { found, next } = await readTogether(context.store, async (store) => {
       const found: StateEntry[] = [];
@@ -151,7 +152,7 @@ export const stateList = defineTool({
         expires_at: toSecondsOrNull(entry.expiresAtMs),
         ...(values ? { value: entry.value } : {}),
       })),
-      cursor: next === undefined ? null : toCursor("state", next),
+      cursor: next === undefined ? null : toCursor(list, next),
     };
   },
 });

@@ -6,7 +6,7 @@ import { runStatuses } from "../domain/workflows/workflow.ts";
 import { checkpointRun, createRun, finishRun } from "../domain/workflows/workflows.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { cursor, fromCursor, toCursor } from "./cursor.ts";
+import { cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
 import { listedRun, run, runAnswer } from "./run-answer.ts";
 import { defineTool } from "./tool.ts";
@@ -46,8 +46,8 @@ export const workflowDiscover = defineTool({
   output: runsOutput,
   positional: [],
   async handle(context, args) {
-    // The two orders are two indexes: a position in one means nothing in the other.
-    const list = args.claimable ? "claimable" : "runs";
+    const { limit: _, cursor: __, ...filter } = args;
+    const list = listOf("runs", filter);
     const found = await findRuns(context, {
       tags: Object.entries(args.tags ?? {}),
       status: args.status,
@@ -175,9 +175,10 @@ export const workflowList = defineTool({
   output: runsOutput,
   positional: [],
   async handle(context, args) {
-    const after = args.cursor === undefined ? undefined : fromCursor("runs", args.cursor);
+    const list = listOf("runs", {});
+    const after = args.cursor === undefined ? undefined : fromCursor(list, args.cursor);
     const found = await findRuns(context, { tags: [], claimable: false, limit: args.limit ?? listLimit.default, after });
-    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor("runs", found.next) };
+    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor(list, found.next) };
   },
 });
 

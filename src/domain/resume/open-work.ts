@@ -68,7 +68,9 @@ async function lookForOpenWork({ store }: Pick<Scope, "store">, { holder, worksp
       runs.push({ runId, name: run.name, lastStep: run.lastStep, ...held, expiresAtMs: deadline?.expiresAtMs, revision });
     } else if (deadline !== undefined) leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
   }
-  return { runs, leases, more };
+  // Where not all can be shown, the newest are.
+  const newestFirst = (a: OpenRun | OpenLease, b: OpenRun | OpenLease): number => b.revision - a.revision;
+  return { runs: runs.sort(newestFirst), leases: leases.sort(newestFirst), more };
 }
 
 async function findHolders({ store }: Pick<Scope, "store">, holder: string | undefined): Promise<{ readonly holders: readonly Entry[]; readonly more: boolean }> {
