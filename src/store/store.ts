@@ -35,6 +35,8 @@ export interface Entry {
 export interface ReadOptions {
   /** As of this past revision; `compacted` when it is no longer kept. Expiry is judged as of that revision's time. */
   readonly at?: Revision;
+  /** With `at`: expiry is judged as of this time instead, which is not before that revision's. */
+  readonly liveAtMs?: number;
   /** Entries over all ranges together. Default and maximum: `limits.readEntriesMax`. */
   readonly limit?: number;
   /** Descending key order; with several ranges, the last range first. */
@@ -161,7 +163,7 @@ export interface Committed {
 
 export interface FailedCheck {
   readonly check: Check;
-  /** The live entry that broke the check, so that no second read is needed. */
+  /** The live entry that broke the check, without its value (`null`): 256 checks may be broken by a mebibyte each. Read `at` the refusal's revision for values. */
   readonly entry?: Entry;
 }
 

@@ -3,7 +3,8 @@ import type { SetResult } from "../domain/state/state.ts";
 import { deleteState, listState, readState, setState } from "../domain/state/state.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { readTogether } from "../store/read-together.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { key, pageLimit, time, toSeconds } from "./fields.ts";
 import { likePattern } from "./like-pattern.ts";
 import type { ToolContext } from "./tool.ts";
@@ -118,24 +119,29 @@ export const listStateText = defineTool({
     const prefix = like.literalPrefix;
     // No key holds these characters, so nothing can match; engines disagree on them.
     if (!prefix.isWellFormed() || prefix.includes("\0")) throw invalidInput("pattern", "must be well-formed text without NUL");
-    let after = from === undefined ? undefined : fromCursor("like", from);
-    if (after !== undefined && !after.startsWith(prefix)) throw badCursor();
-    const keys: { key: string; version: number; updated_at: number | string }[] = [];
-    let more = true;
-    for (let page = 0; more && keys.length < limit && page < listLimits.scanPages; page += 1) {
-      const found = await listState(context, { prefix, limit: listLimits.keysMax, after, values: false });
-      more = found.more;
-      for (const [i, entry] of found.entries.entries()) {
-        after = entry.key;
-        if (!like.matches(entry.key)) continue;
-        keys.push({ key: entry.key, version: entry.version, updated_at: changedAtOf(context, entry.updatedAtMs) });
-        if (keys.length === limit) {
-          more ||= i < found.entries.length - 1;
-          break;
+    const list = listOf("like", { pattern });
+    const start = from === undefined ? undefined : fromCursor(list, from);
+    if (start !== undefined && !start.startsWith(prefix)) throw badCursor();
+    const { keys, next } = await readTogether(context.store, async (store) => {
+      const keys: { key: string; version: number; updated_at: number | string }[] = [];
+      let after = start;
+      let more = true;
+      for (let page = 0; more && keys.length < limit && page < listLimits.scanPages; page += 1) {
+        const found = await listState({ store }, { prefix, limit: listLimits.keysMax, after, values: false });
+        more = found.more;
+        for (const [i, entry] of found.entries.entries()) {
+          after = entry.key;
+          if (!like.matches(entry.key)) continue;
+          keys.push({ key: entry.key, version: entry.version, updated_at: changedAtOf(context, entry.updatedAtMs) });
+          if (keys.length === limit) {
+            more ||= i < found.entries.length - 1;
+            break;
+          }
         }
       }
-    }
-    return { status: "ok", keys, cursor: more && after !== undefined ? toCursor("like", after) : null };
+      return { keys, next: more ? after : undefined };
+    });
+    return { status: "ok", keys, cursor: next === undefined ? null : toCursor(list, next) };
   },
 });
 

@@ -3,7 +3,7 @@ import type { HistoryCursor, HistoryEntry } from "../domain/history/history.ts";
 import { readHistory } from "../domain/history/history.ts";
 import { historyKinds } from "../domain/keyspace.ts";
 import { invalidInput } from "../kernel/errors.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { key, label, pageLimit, prefix, time, toSeconds, version } from "./fields.ts";
 import { shownValue } from "./history-value.ts";
 import { defineTool } from "./tool.ts";
@@ -50,6 +50,8 @@ export const historyLog = defineTool({
   async handle(context, args) {
     if (args.key !== undefined && args.prefix !== undefined) throw invalidInput("prefix", "allowed only without key");
     const isSidecar = context.server.profile === "sidecar";
+    const { n: _, cursor: given, ...filter } = args;
+    const list = listOf("history", filter);
     const page = await readHistory(context, {
       name: args.key,
       prefix: args.prefix,
@@ -58,12 +60,12 @@ export const historyLog = defineTool({
       afterRevision: args.after_revision,
       writer: args.writer,
       limit: args.n ?? entries.default,
-      before: args.cursor === undefined ? undefined : positionOf(args.cursor),
+      before: given === undefined ? undefined : positionOf(list, given),
     });
     return {
       entries: page.entries.map((entry) => ({ ...entryAnswer(entry), id: isSidecar ? numberOf(entry) : idOf(entry) })),
       total: page.total,
-      cursor: page.next === undefined ? null : toCursor("history", idOf(page.next)),
+      cursor: page.next === undefined ? null : toCursor(list, idOf(page.next)),
     };
   },
 });
@@ -74,8 +76,8 @@ const idOf = ({ revision, seq }: HistoryCursor): string => `${revision}-${seq}`;
 const numberOf = ({ revision, seq }: HistoryCursor): number => revision * seqMax + seq;
 const seqMax = 1_000_000;
 
-function positionOf(text: string): HistoryCursor {
-  const match = /^(\d{1,15})-(\d{1,6})$/.exec(fromCursor("history", text));
+function positionOf(list: string, text: string): HistoryCursor {
+  const match = /^(\d{1,15})-(\d{1,6})$/.exec(fromCursor(list, text));
   if (match === null) throw badCursor();
   return { revision: Number(match[1]), seq: Number(match[2]) };
 }

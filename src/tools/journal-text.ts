@@ -29,7 +29,7 @@ export const finished = ({ ascii }: JournalStyle, text: string): string =>
     .map((part, i) => (ascii && i % 2 === 0 ? toAscii(part) : part))
     .join("");
 
-const shownMax = { files: 20, highlights: 50, lineCharacters: 300 } as const;
+const shownMax = { files: 20, highlights: 50, leases: 10, lineCharacters: 300 } as const;
 
 const sign = ({ emoji }: JournalStyle, picture: string): string => (emoji ? `${picture} ` : "");
 const heading = (style: JournalStyle, picture: string, title: string): string => (style.emoji ? `${picture} ${title}` : `=== ${title} ===`);
@@ -128,12 +128,15 @@ function openLines(style: JournalStyle, { runs, leases, more }: OpenWork): strin
   if (runs.length + leases.length === 0) return [];
   const until = (expiresAtMs: number | undefined): string => (expiresAtMs === undefined ? "lapsed" : `for ${formatDuration(Math.max(0, expiresAtMs - style.nowMs))}`);
   return [
-    `${sign(style, "\u{1F513}")}Open in this workspace:`,
+    `${sign(style, "\u{1F513}")}Open: runs of this workspace, leases of the namespace:`,
     ...runs.map(
       (run) =>
         `${quoteMark}- run ${brief(run.runId)} "${brief(run.name, 80)}", step ${run.lastStep}, claimed by ${brief(run.holder, 80)} ${until(run.expiresAtMs)} [r${run.revision}]`,
     ),
-    ...leases.map((lease) => `${quoteMark}- lease ${brief(lease.resource)}, held by ${brief(lease.holder, 80)} ${until(lease.expiresAtMs)} [r${lease.revision}]`),
+    ...leases
+      .slice(0, shownMax.leases)
+      .map((lease) => `${quoteMark}- lease ${brief(lease.resource)}, held by ${brief(lease.holder, 80)} ${until(lease.expiresAtMs)} [r${lease.revision}]`),
+    ...(leases.length > shownMax.leases ? [`(${counted(leases.length - shownMax.leases, "other lease")} held)`] : []),
     ...(more ? ["(more exist)"] : []),
   ];
 }

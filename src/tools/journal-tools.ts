@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listEntries, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
+import { listEntries, positionOf, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
 import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 import { readLatest } from "../domain/journal/latest-entry.ts";
@@ -67,6 +67,8 @@ interface Outcome {
   readonly text: string;
   readonly data: Record<string, unknown>;
   readonly revision: number;
+  /** Where it took effect, if that is not where the caller is now. */
+  readonly workspace?: Workspace;
 }
 type Action = (context: ToolContext, args: Arguments, workspace: Workspace, style: JournalStyle) => Promise<Outcome>;
 
@@ -92,10 +94,10 @@ export const checkpoint = defineTool({
     const operation = args.action ?? actionOf(args);
     const isGoldfish = context.server.profile === "goldfish";
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
-    const workspace = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
+    const here = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const { nowMs } = await context.store.read({ start: "", end: "" });
     const style = { emoji: outputFormat === "emoji", ascii: outputFormat === "plain" || (isGoldfish && outputFormat !== "emoji"), echoes: isGoldfish, nowMs };
-    const { text, data, revision } = await perform[operation](context, args, workspace, style);
+    const { text, data, revision, workspace = here } = await perform[operation](context, args, here, style);
     const unused = unusedArguments(operation, args);
     return {
       success: true,
@@ -155,12 +157,15 @@ const save: Action = async (context, args, workspace, style) => {
     global: args.global ?? false,
   };
   const saved = await saveEntry(context, { ...entry, workspace, ttlMs });
+  // The answer to a repeated request speaks of where the first one saved, wherever the caller has gone since.
+  const home = saved.workspace.id === workspace.id ? workspace : { ...saved.workspace, formerIds: [] };
   return {
-    text: savedText(style, workspace, entry, saved),
+    workspace: home,
+    text: savedText(style, home, entry, saved),
     data: {
       checkpointId: saved.id,
       sessionId: saved.sessionId,
-      workspace: workspace.name,
+      workspace: home.name,
       gitBranch: saved.gitBranch ?? null,
       gitCommit: saved.gitCommit ?? null,
       highlights: entry.highlights.length,
@@ -180,17 +185,20 @@ const restore: Action = async (context, args, workspace, style) => {
   const [entry] = entries;
   const { highlights, dropped } = entry === undefined || depth !== "highlights" ? { highlights: [], dropped: 0 } : await readHighlights(context, entry, workspace);
   const open = await readOpenWork(context, { workspace });
+  const checkpoints = fitting(entries.map(entryAnswer), (each) => each);
+  const globalSince = fitting(news.map(entryAnswer), (each) => each);
   return {
     text: restoredText(style, { workspace, entry, highlights, dropped, news, earlier: depth === "full" ? entries : [], open }),
     data: {
-      checkpointsLoaded: entries.length,
+      checkpointsLoaded: checkpoints.length,
+      ...omission(entries.length - checkpoints.length + news.length - globalSince.length),
       depth,
       mode,
       workspace: workspace.name,
-      checkpoints: fitting(entries.map(entryAnswer), (each) => each),
+      checkpoints,
       highlights,
       droppedHighlights: dropped,
-      globalSince: fitting(news.map(entryAnswer), (each) => each),
+      globalSince,
       open: {
         runs: open.runs.map(({ runId, name, lastStep, holder, expiresAtMs }) => ({
           run_id: runId,
@@ -254,10 +262,11 @@ function spanOf({ since, range }: Arguments, { clock }: ToolContext): Span | und
 const search: Action = async (context, args, workspace, style) => {
   if (args.query === undefined) throw invalidInput("query", 'required for action "search"; must be a string');
   const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, ...spanOf(args, context) });
-  const checkpoints = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
+  const answers = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
+  const checkpoints = fitting(answers, (each) => each);
   return {
     text: searchText(style, workspace, args.query, hits),
-    data: { query: args.query, found: hits.length, workspace: workspace.name, checkpoints: fitting(checkpoints, (each) => each) },
+    data: { query: args.query, found: hits.length, ...omission(hits.length - checkpoints.length), workspace: workspace.name, checkpoints },
     revision,
   };
 };
@@ -272,23 +281,30 @@ const timeline: Action = async (context, args, workspace, style) => {
     before: args.cursor === undefined ? undefined : fromCursor("timeline", args.cursor),
   });
   const format = args.format ?? "compact";
-  const answers = fitting(
-    page.entries.map((entry) => ({ day: localDay(entry.createdAtMs), ...entryAnswer(entry) })),
-    (each) => each,
-  );
+  const answers = page.entries.map((entry) => {
+    const { checkpointId, timestamp, description, ...rest } = entryAnswer(entry);
+    return { day: localDay(entry.createdAtMs), checkpointId, timestamp, description, ...(format === "detailed" ? rest : {}) };
+  });
+  const checkpoints = fitting(answers, (each) => each);
+  // The next page begins after what was sent, not after what was read.
+  const entries = page.entries.slice(0, checkpoints.length);
+  const next = entries.length < page.entries.length ? positionOf(entries.at(-1) as JournalEntry) : page.next;
   return {
-    text: timelineText(style, { workspace, range, entries: page.entries, detailed: format === "detailed", more: page.next !== undefined }),
+    text: timelineText(style, { workspace, range, entries, detailed: format === "detailed", more: next !== undefined }),
     data: {
       range,
       format,
       workspace: workspace.name,
       from: new Date(fromMs).toISOString(),
-      checkpoints: format === "detailed" ? answers : answers.map(({ day, checkpointId, timestamp, description }) => ({ day, checkpointId, timestamp, description })),
-      cursor: page.next === undefined ? null : toCursor("timeline", page.next),
+      checkpoints,
+      cursor: next === undefined ? null : toCursor("timeline", next),
     },
     revision: page.revision,
   };
 };
+
+/** Entries that were found and are too long to be sent with the others. */
+const omission = (count: number): { readonly omitted?: number } => (count === 0 ? {} : { omitted: count });
 
 const perform: Record<(typeof actions)[number], Action> = { save, restore, search, timeline };
 

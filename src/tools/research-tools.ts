@@ -4,8 +4,7 @@ import type { ResearchCheckpoint } from "../domain/research/checkpoint.ts";
 import { requireCheckpoint, saveCheckpoint } from "../domain/research/checkpoints.ts";
 import { listCheckpoints } from "../domain/research/list-checkpoints.ts";
 import { researchContext } from "../domain/research/research-context.ts";
-import { fingerprint } from "../kernel/json.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
 import { researchInput, toResearchContent } from "./research-input.ts";
 import { toldPath } from "./told-path.ts";
@@ -80,7 +79,7 @@ export const listCheckpointsTool = defineTool({
   cli: { command: ["research", "list"] },
   async handle(context, { limit, cursor: given, ...filter }) {
     // A position means something in its own list only.
-    const list = `checkpoints-${fingerprint(filter).slice(0, 8)}`;
+    const list = listOf("checkpoints", filter);
     const after = given === undefined ? undefined : fromCursor(list, given);
     if (after !== undefined && !(filter.query === undefined ? /^\d{16}-\d{16}\/./u : /^\d{1,6}$/).test(after)) throw badCursor();
     const { checkpoints, next } = await listCheckpoints(context, { ...filter, limit: limit ?? page.default, after });

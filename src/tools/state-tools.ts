@@ -1,13 +1,15 @@
 import * as z from "zod";
 import { answerTextMax } from "../domain/answer-text.ts";
 import { guard } from "../domain/leases/lease.ts";
-import type { CommitWrite, StateEntry, VersionConflict } from "../domain/state/state.ts";
+import type { CommitWrite, StateEntry } from "../domain/state/state.ts";
 import { commitState, deleteState, listState, readState, setState, waitForState } from "../domain/state/state.ts";
+import type { CurrentEntry, VersionConflict } from "../domain/state/version-conflict.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
+import { readTogether } from "../store/read-together.ts";
 import { fitting, sizeOf } from "./answer-size.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, prefix, revision, time, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version, waitSeconds } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 
@@ -15,11 +17,13 @@ const leaseRef = z.strictObject({ resource_id: key, token });
 
 /** An entry as results show it, beside its key. */
 const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
+/** The values of one refusal fit into one answer together; `value_omitted` where one did not. */
+const currentShape = { ...entryShape, value: z.unknown().optional(), value_omitted: z.literal(true).optional() };
 const conflictShape = {
   reason: z.enum(["conflict", "not_found"]).optional(),
   expected_version: z.int().optional(),
   actual_version: z.int().optional(),
-  current: z.strictObject(entryShape).nullable().optional(),
+  current: z.strictObject(currentShape).nullable().optional(),
 };
 
 export const stateSet = defineTool({
@@ -124,22 +128,27 @@ export const stateList = defineTool({
   positional: ["prefix"],
   async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values: wanted }) {
     const values = wanted ?? false;
-    let after = from === undefined ? undefined : fromCursor("state", from);
-    if (after !== undefined && !after.startsWith(begin)) throw badCursor();
-    const found: StateEntry[] = [];
-    let more = true;
-    for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
-      const left = limit - found.length;
-      const page = await listState(context, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
-      const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
-      found.push(...shown);
-      after = shown.at(-1)?.key ?? after;
-      more = page.more || shown.length < page.entries.length;
-      if (shown.length < page.entries.length) break;
-      if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
-    }
-    const next = more && after !== undefined ? toCursor("state", after) : null;
-    if (wanted === undefined) return { keys: found.map((entry) => entry.key), cursor: next };
+    const list = listOf("state", { prefix: begin });
+    const start = from === undefined ? undefined : fromCursor(list, from);
+    if (start !== undefined && !start.startsWith(begin)) throw badCursor();
+    const { found, next } = await readTogether(context.store, async (store) => {
+      const found: StateEntry[] = [];
+      let after = start;
+      let more = true;
+      for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
+        const left = limit - found.length;
+        const page = await listState({ store }, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
+        const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
+        found.push(...shown);
+        after = shown.at(-1)?.key ?? after;
+        more = page.more || shown.length < page.entries.length;
+        if (shown.length < page.entries.length) break;
+        if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
+      }
+      return { found, next: more ? after : undefined };
+    });
+    const nextCursor = next === undefined ? null : toCursor(list, next);
+    if (wanted === undefined) return { keys: found.map((entry) => entry.key), cursor: nextCursor };
     return {
       entries: found.map((entry) => ({
         key: entry.key,
@@ -148,7 +157,7 @@ export const stateList = defineTool({
         expires_at: toSecondsOrNull(entry.expiresAtMs),
         ...(values ? { value: entry.value } : {}),
       })),
-      cursor: next,
+      cursor: nextCursor,
     };
   },
 });
@@ -173,7 +182,7 @@ export const stateCommit = defineTool({
     revision: z.int().optional(),
     results: z.array(z.strictObject({ key: z.string(), version: z.int(), deleted: z.boolean().optional(), expires_at: timeOrNull })).optional(),
     reason: z.literal("conflict").optional(),
-    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(entryShape).nullable() })).optional(),
+    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(currentShape).nullable() })).optional(),
   }),
   positional: [],
   async handle(context, { writes, expected = [], leases = [] }) {
@@ -207,8 +216,9 @@ function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWr
   return { op: "set", key: write.key, value: write.value as Json, ttlMs: write.ttl_seconds === undefined ? undefined : toTtlMs(write.ttl_seconds) };
 }
 
-const entryAnswer = (entry: StateEntry) => ({
-  value: entry.value,
+const entryAnswer = (entry: StateEntry) => ({ value: entry.value, ...entryFacts(entry) });
+
+const entryFacts = (entry: Omit<StateEntry, "value">) => ({
   version: entry.version,
   revision: entry.revision,
   updated_at: toSeconds(entry.updatedAtMs),
@@ -216,10 +226,12 @@ const entryAnswer = (entry: StateEntry) => ({
   expires_at: toSecondsOrNull(entry.expiresAtMs),
 });
 
+const currentAnswer = ({ value, ...entry }: CurrentEntry) => ({ ...(value === undefined ? { value_omitted: true as const } : { value }), ...entryFacts(entry) });
+
 const conflictFacts = (conflict: VersionConflict) => ({
   expected_version: conflict.expectedVersion,
   actual_version: conflict.actualVersion,
-  current: conflict.current === undefined ? null : entryAnswer(conflict.current),
+  current: conflict.current === undefined ? null : currentAnswer(conflict.current),
 });
 
 const conflictAnswer = (conflict: VersionConflict) => ({ ok: false, reason: "conflict" as const, key: conflict.key, ...conflictFacts(conflict) });

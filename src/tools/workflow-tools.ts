@@ -8,7 +8,7 @@ import { checkpointRun, createRun, finishRun } from "../domain/workflows/workflo
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { reporterOf } from "./claim-identity.ts";
-import { cursor, fromCursor, toCursor } from "./cursor.ts";
+import { cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
 import { listedRun, run, runAnswer } from "./run-answer.ts";
 import { defineTool } from "./tool.ts";
@@ -50,8 +50,8 @@ export const workflowDiscover = defineTool({
   output: runsOutput,
   positional: [],
   async handle(context, args) {
-    // The two orders are two indexes: a position in one means nothing in the other.
-    const list = args.claimable ? "claimable" : "runs";
+    const { limit: _, cursor: __, ...filter } = args;
+    const list = listOf("runs", filter);
     const found = await findRuns(context, {
       tags: Object.entries(args.tags ?? {}),
       status: args.status,
@@ -162,7 +162,7 @@ export const workflowResume = defineTool({
 export const workflowStatus = defineTool({
   name: "workflow_status",
   title: "Show a run's status",
-  description: "One run's status, last step, holder and times. An unknown run_id is the error not_found.",
+  description: "One run's status, last step, holder and times. lapsed_agent_id: whose claim ran out. An unknown run_id is the error not_found.",
   pointers: [{ to: ["workflow_resume"], text: "Its outputs: workflow_resume." }],
   toolset: "workflow",
   effect: "read",
@@ -172,14 +172,15 @@ export const workflowStatus = defineTool({
     status: z.enum(runStatuses),
     last_step: z.int(),
     agent_id: z.string().nullable(),
+    lapsed_agent_id: z.string().optional(),
     created_at: z.number(),
     updated_at: z.number(),
     claim_expires_at: timeOrNull,
   }),
   positional: ["run_id"],
   async handle(context, args) {
-    const { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
-    return { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at };
+    const { run_id, status, last_step, agent_id, lapsed_agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
+    return { run_id, status, last_step, agent_id, ...(lapsed_agent_id === undefined ? {} : { lapsed_agent_id }), created_at, updated_at, claim_expires_at };
   },
 });
 
@@ -194,9 +195,10 @@ export const workflowList = defineTool({
   output: runsOutput,
   positional: [],
   async handle(context, args) {
-    const after = args.cursor === undefined ? undefined : fromCursor("runs", args.cursor);
+    const list = listOf("runs", {});
+    const after = args.cursor === undefined ? undefined : fromCursor(list, args.cursor);
     const found = await findRuns(context, { tags: [], claimable: false, limit: args.limit ?? listLimit.default, after });
-    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor("runs", found.next) };
+    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor(list, found.next) };
   },
 });
 
@@ -204,7 +206,7 @@ export const workflowFinish = defineTool({
   name: "workflow_finish",
   title: "Finish a run",
   description:
-    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token, except to cancel it.",
+    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token; only cancelling may leave both out. The same call again gives the same answer.",
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({

@@ -121,7 +121,7 @@ test("a refused commit, a sealed namespace and one whose history went back are t
     allOf((name) => commitOf(put("a", 1), name === "n0" ? { checks: [{ key: "a", version: 7 }] } : {})),
   );
   expect(codes(refused)).toEqual(allButFirst("checks", "ok"));
-  expect(refused.get("n0")).toMatchObject({ failed: [{ entry: { value: 0, version: 1 } }] });
+  expect(refused.get("n0")).toMatchObject({ failed: [{ entry: { value: null, version: 1 } }] });
   expect(await valuesOf(engine)).toEqual([0, ...names.slice(1).map(() => 1)]);
 
   await engine.seal("n0", { state: "moving", by: "x", to: "y" });

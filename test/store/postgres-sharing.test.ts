@@ -101,7 +101,7 @@ test("through a pooler that gives every transaction another connection everythin
   await commit(storeOf(engine), put("note", 1, { index }));
   expect((await engine.search(namespace, { areas: ["notes"], terms: ["word"] })).hits).toHaveLength(1);
   const refused = await commitBatch(engine, [commitOf(put("n", 0), { checks: [{ key: "n", version: 1 }] })]);
-  expect(refused).toMatchObject([{ ok: false, failed: [{ entry: { value: 30 } }] }]);
+  expect(refused).toMatchObject([{ ok: false, failed: [{ entry: { value: null, version: 30 } }] }]);
 
   // Found out once that no notification comes back; from then on it looks four times a second.
   const stop = engine.onChange(namespace, () => undefined);

@@ -335,3 +335,48 @@ describe("the switch for secrets", () => {
     );
   });
 });
+
+describe("secrets in JSON text are found in what the text stands for", () => {
+  const url = "postgres://u:hunter2secret@h/db";
+  const github = `ghp_${letters(36)}`;
+  const awsKey = `${letters(19)}/${letters(19)}/`;
+  const escaped: readonly [what: string, text: string, secret: string][] = [
+    ["an escaped slash in a URL", JSON.stringify({ url }).replaceAll("/", "\\/"), "hunter2secret"],
+    ["an escaped slash in a key", JSON.stringify({ aws_secret_access_key: awsKey }).replaceAll("/", "\\/"), awsKey],
+    ["an escaped letter", JSON.stringify({ t: github }).replace("_", "\\u005f"), github],
+    ["deep inside", JSON.stringify([{ a: [{ t: github }] }]).replace("_", "\\u005f"), github],
+    ["the name of a member", JSON.stringify({ [github]: 1 }).replace("_", "\\u005f"), github],
+    ["a plain string", JSON.stringify(github).replace("_", "\\u005f"), github],
+    ["JSON text within JSON text", JSON.stringify(JSON.stringify({ t: github }).replace("_", "\\u005f")), github],
+    ["beside one that is plain", `{"a":"AKIA${capitals(16)}","t":"${github.replace("_", "\\u005f")}"}`, github],
+  ];
+  const writes: readonly [tool: string, args: (text: string) => object][] = [
+    ["set_state", (value) => ({ key: "k", value })],
+    ["force_set_state", (value) => ({ key: "k", value })],
+    ["state_set", (value) => ({ key: "k", value })],
+    ["state_commit", (value) => ({ writes: [{ key: "k", value: { nested: [value] } }] })],
+    ["checkpoint", (description) => ({ description })],
+  ];
+
+  test.each(escaped)("%s", async (_, text, secret) => {
+    for (const [tool, args] of writes) {
+      const refusing = openTools({ server: { secrets: "refuse" } });
+      const refused = await refusing.fails(tool, args(text));
+      expect([tool, refused.code]).toEqual([tool, "invalid_input"]);
+      expect(JSON.stringify(refused)).not.toContain(secret);
+
+      const redacting = openTools({ server: { secrets: "redact" } });
+      await redacting.call(tool, args(text));
+      const stored = JSON.stringify((await redacting.base.store.read({ start: "" })).entries);
+      for (const form of [secret, secret.replaceAll("/", "\\\\/"), secret.replace("_", "\\\\u005f")]) expect(stored).not.toContain(form);
+      expect(stored).toContain("[redacted:");
+    }
+  });
+
+  test("text without a secret is stored as it came, escapes included", async () => {
+    const { call } = openTools({ server: { secrets: "redact" } });
+    const text = '{"path":"a\\/b",  "n":1.0}';
+    await call("state_set", { key: "k", value: text });
+    expect((await call("state_get", { key: "k" })).value).toBe(text);
+  });
+});

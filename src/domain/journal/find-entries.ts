@@ -2,6 +2,7 @@ import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { findText } from "../../search/find-text.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, keyRange, rangeBefore } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys } from "../keyspace.ts";
@@ -35,10 +36,15 @@ export interface EntryPage {
 }
 
 /** Newest first. */
-export async function listEntries({ store }: Reader, query: EntryQuery): Promise<EntryPage> {
-  const { ids, ...page } = await listEntryIds({ store }, query);
-  return { entries: await readEntries({ store }, ids), ...page };
+export function listEntries(scope: Reader, query: EntryQuery): Promise<EntryPage> {
+  return readTogether(scope.store, async (store) => {
+    const { ids, ...page } = await listEntryIds({ store }, query);
+    return { entries: await readEntries({ store }, ids), ...page };
+  });
 }
+
+/** Give it back as `before` to go on after this entry. */
+export const positionOf = ({ createdAtMs, id }: JournalEntry): string => journalKeys.listed.positionOf(journalKeys.listed.key(globalPlace, createdAtMs, id));
 
 /** The same list without what stands in the entries. */
 export async function listEntryIds(

@@ -1,4 +1,5 @@
 import { keyRange } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Range } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
@@ -29,7 +30,7 @@ const claimsScannedMax = 500;
 /** What waits for somebody who may never come: lapsed claims, leases held for long, lines of waiters. `leases`: those that are live. */
 export async function findStuckWork({ store }: Pick<Scope, "store">, leases: readonly LeaseOverview[], nowMs: number): Promise<StuckWork> {
   return {
-    abandoned: await findAbandoned({ store }),
+    abandoned: await readTogether(store, (together) => findAbandoned({ store: together })),
     longHeld: leases.filter((lease) => nowMs - lease.heldSinceMs > longHeldMs),
     awaited: leases.filter((lease) => lease.waiters.length > 0),
   };

@@ -67,7 +67,7 @@ async function decideClaim({ store }: Scope, runId: string, agentId: string, ttl
   if (live !== undefined)
     return {
       checks: [...checks, { key: leaseKeys.holder(resource), revision: live.token }],
-      writes: [extendWrite(resource, agentId, ttlMs, voiceOf(runId), "renew")],
+      writes: [extendWrite(resource, agentId, ttlMs, voiceOf(runId), "renew", live.expiresAtMs - snapshot.nowMs)],
       note: { runId, token: live.token },
     };
   const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;

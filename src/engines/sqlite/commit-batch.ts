@@ -79,7 +79,7 @@ export class BatchStatements {
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
     this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?)");
     this.unbury = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
-    this.entry = database.prepare(`SELECT ${logColumns(true)} FROM log WHERE id = ${logId("?", "?")}`);
+    this.entry = database.prepare(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
     this.lapse = database.prepare(`SELECT lapse FROM log WHERE id = ${logId("?", "?")}`);
     this.keepRequest = database.prepare("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?, ?)");
   }

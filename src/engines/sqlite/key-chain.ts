@@ -10,11 +10,16 @@ export interface Head {
   readonly place: number;
 }
 
-/** Every key in the range that has a history: what is there and what was there. In key order. */
-export function readHeads(connection: Connection, namespaceId: number, range: Range, options: { readonly reverse?: boolean; readonly limit: number }): Head[] {
+/** Every key in the range that has a history, in key order: what is there, and what was there and ended at or after the place `goneSince`. */
+export function readHeads(
+  connection: Connection,
+  namespaceId: number,
+  range: Range,
+  { reverse, limit, goneSince = 0 }: { readonly reverse?: boolean; readonly limit: number; readonly goneSince?: number },
+): Head[] {
   const part = (table: string): string => `SELECT k, place FROM ${table} WHERE ns = ?1 AND k >= ?2 AND k < ?3`;
-  const sql = `${part("kv")} UNION ALL ${part("tombstone")} ORDER BY k ${options.reverse ? "DESC" : "ASC"} LIMIT ?4`;
-  return connection.statement(sql).all(namespaceId, startOf(range), endOf(range), options.limit) as Head[];
+  const sql = `${part("kv")} UNION ALL ${part("tombstone")} AND place >= ?5 ORDER BY k ${reverse ? "DESC" : "ASC"} LIMIT ?4`;
+  return connection.statement(sql).all(namespaceId, startOf(range), endOf(range), limit, goneSince) as Head[];
 }
 
 interface Link {
