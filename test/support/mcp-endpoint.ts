@@ -37,7 +37,7 @@ export interface Asked {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
-  /** Who calls; the endpoint believes it, as it believes a front. */
+  /** Who calls; the endpoint believes it, as it believes a front. `NAME|NAMESPACE`: the same principal elsewhere. */
   readonly caller?: string;
 }
 
@@ -91,7 +91,7 @@ export async function openEndpoint(options: EndpointOptions = {}): Promise<Endpo
       const base = { store, clock, writer: caller, server: facts };
       inFlight += 1;
       mcp
-        .handle(request, response, Buffer.concat(chunks), { base, tools, key: caller, openStream, charge })
+        .handle(request, response, Buffer.concat(chunks), { base, tools, key: caller, owner: caller.split("|")[0], openStream, charge })
         .catch((error: unknown) => {
           response.writeHead(500);
           response.end(String(error));

@@ -97,6 +97,7 @@ export class Routes {
           tools: tenants.toolsFor(principal),
           key: `${owner}\0${name}`,
           owner,
+          opensSession: () => tenants.isKnown(principal, base.store),
           charge: () => tools.charge(exchange),
           openWait: (end) => tools.openWait(exchange, name, end),
           openStream: () => tools.openStream(exchange, "mcp", name),

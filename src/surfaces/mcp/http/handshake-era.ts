@@ -137,7 +137,7 @@ export class HandshakeEra {
     const { request, response, access } = posted;
     const id = sessionIdOf(request);
     if (id === undefined) return refuseMethod(posted);
-    if (!(await this.#options.sessions.end(id, access.key))) return refuseSession(posted, null);
+    if (!(await this.#options.sessions.end(id, access))) return refuseSession(posted, null);
     response.writeHead(200, { "content-length": 0 });
     response.end();
   }
@@ -152,7 +152,9 @@ export class HandshakeEra {
     if (answer === undefined) return sendAccepted(response);
     // Both roads write a result with its result first, and a refusal with its version.
     if (!answer.startsWith('{"result"')) return sendAnswer(response, accepted, answer);
-    const { id } = await this.#options.sessions.open(access.key);
+    // Names that somebody made up would each take a place for ever: such a client is served without a session.
+    if ((await access.opensSession?.()) === false) return sendAnswer(response, accepted, answer);
+    const { id } = await this.#options.sessions.open(access);
     sendAnswer(response, accepted, answer, { "mcp-session-id": id });
   }
 
@@ -166,7 +168,7 @@ export class HandshakeEra {
     }
     const id = sessionIdOf(request);
     if (id === undefined) return undefined;
-    const session = await this.#options.sessions.find(id, access.key);
+    const session = await this.#options.sessions.find(id, access);
     if (session !== undefined) return session;
     refuseSession(posted, requestId);
     return "refused";
@@ -188,11 +190,11 @@ export class HandshakeEra {
       subscribe: async (uri: string) => {
         if (session === undefined) throw noSession();
         const { revision } = await access.base.store.read(keyRange("state/"), { limit: 1, values: false });
-        await sessions.subscribe(session, access.key, uri, revision);
+        await sessions.subscribe(session, access, uri, revision);
       },
       unsubscribe: async (uri: string) => {
         if (session === undefined) throw noSession();
-        await sessions.unsubscribe(session, access.key, uri);
+        await sessions.unsubscribe(session, access, uri);
       },
     };
     const onNote = (line: string): void => {

@@ -31,6 +31,8 @@ export interface McpAccess {
   readonly key: string;
   /** The principal alone, in whichever namespace: memory and time are shared among principals. Default: the key. */
   readonly owner?: string;
+  /** False where the handshake gives no session: the caller made the namespace's name up. Default: it gives one. */
+  readonly opensSession?: () => Promise<boolean>;
   /** Charges the principal for one message more of a batch than the request itself was; throws a HoldfastError (429) where it sends too many. */
   readonly charge?: () => void;
   /** Counts a call that waits; `end` is called when it must wait no longer. What it gives is called when the wait is over. */
