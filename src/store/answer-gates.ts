@@ -103,6 +103,11 @@ export class AnswerGate implements ReadGate {
     return this.#queue?.pause(this.#holding.owner);
   }
 
+  /** Before an answer is made of what was read. A large one is made in a turn of its own; undefined: at once. */
+  turn(): Promise<void> | undefined {
+    return this.heldBytes > largeBytes ? this.pause() : undefined;
+  }
+
   /** So many bytes, for answers that are not made from metered reads. */
   async hold(bytes: number): Promise<void> {
     await this.#reserve(bytes);

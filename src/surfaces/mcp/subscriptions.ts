@@ -8,7 +8,7 @@ import { targetName, targetOf, targetOfKey } from "./resource-uris.ts";
 
 export const subscribedUrisMax = 1_024;
 /** Of one session, stream or connection. */
-export const subscribedBytesMax = 131_072;
+export const subscribedBytesMax = 262_144;
 /** What a subscription counts for: its URI, and what is kept beside it. */
 export const subscribedBytesOf = (uri: string): number => Buffer.byteLength(uri) + 64;
 const retryMs = 1_000;

@@ -177,6 +177,7 @@ export class HandshakeEra {
   async #run(posted: Posted, id: RequestId, answer: Exclude<DirectAnswer, string>, session: Session | undefined): Promise<string | undefined> {
     const call = this.#callOf(posted, id, session);
     const make = await answer(call, session?.label);
+    await posted.gate.turn();
     this.#forget(id, call, session);
     return call.cancelled ? undefined : make();
   }

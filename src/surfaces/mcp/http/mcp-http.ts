@@ -162,7 +162,7 @@ class Endpoint implements McpHttp {
 
   /** True: the request of the stateless era has been answered. */
   async #direct(posted: Posted, message: Request): Promise<boolean> {
-    const { request, response, tenant, accepted } = posted;
+    const { request, response, tenant, accepted, gate } = posted;
     if (!headersMirror(request, message)) return false;
     const direct = tenant.answers.stateless(message);
     if (direct === undefined) return false;
@@ -172,6 +172,7 @@ class Endpoint implements McpHttp {
     }
     const call = new HttpCall(posted);
     const make = await direct(call);
+    await gate.turn();
     if (call.cancelled) sendAccepted(response);
     else sendAnswer(response, accepted, make());
     return true;
