@@ -13,7 +13,6 @@ const residentMbMax = 537;
 const calls = 500;
 /**
  * Attackers, server and quiet caller share the machine's few cores: on two of them each call takes several times as long as alone before anything is unfair.
- * Without a fair queue it was a thousand times as long.
  */
 const slowdownMax = 60;
 
