@@ -33,6 +33,7 @@ import { openStaticFiles } from "./surfaces/http/static-files.ts";
 import { Tenants } from "./surfaces/http/tenants.ts";
 import type { McpHttpOptions } from "./surfaces/mcp/http/mcp-http.ts";
 import { openMcpHttp } from "./surfaces/mcp/http/mcp-http.ts";
+import { openAnswerGates } from "./surfaces/mcp/http/open-answer-gates.ts";
 import { openMeter } from "./telemetry/open-meter.ts";
 
 export interface ServingOptions {
@@ -98,13 +99,20 @@ export async function openServing(
     });
     const passing = config.readOnly ? openPassingEngine(clock, log) : undefined;
     const sessions = passing === undefined ? system : openReservedStore(passing.engine, systemNamespace, clock);
-    const mcp = openMcpHttp({ log, clock, sessions, ...mcpOptions });
+    const gates = openAnswerGates(clock, {
+      bytesMax: limits.answersBytesMax,
+      principalBytesMax: limits.answersPerPrincipalBytesMax,
+      reserveBytesMax: limits.answersReserveBytesMax,
+      principalWaitingMax: limits.answersWaitingPerPrincipalMax,
+    });
+    const mcp = openMcpHttp({ log, clock, sessions, gates, ...mcpOptions });
     const routes = new Routes({
       tenants,
       mcp,
       apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser() }), ...apiRoutes],
       files,
       challenges,
+      gates,
       heartbeatMs: limits.heartbeatMs,
       resourceMetadata: (request) => resourceMetadata(request, metadata),
       metricsText: () => metricsAnswer(meter),

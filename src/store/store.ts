@@ -95,6 +95,8 @@ export interface SearchQuery {
   readonly areas: readonly string[];
   /** Each term once. */
   readonly terms: readonly string[];
+  /** An engine that works in this process calls it between the parts of a long search, and waits for what it gives: others are served in between. */
+  readonly pause?: () => Promise<void> | undefined;
 }
 
 /** Counts and weights, not a ranking: the ranking is made above the waist, the same for every engine. */

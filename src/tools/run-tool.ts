@@ -4,6 +4,8 @@ import { fingerprint } from "../kernel/json.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Span } from "../kernel/span.ts";
 import { limits } from "../store/limits.ts";
+import type { ReadGate } from "../store/metered-store.ts";
+import { meteredStore } from "../store/metered-store.ts";
 import type { RequestKey } from "../store/store.ts";
 import { readArguments } from "./lenient-arguments.ts";
 import { requireNoSecret, withoutSecrets } from "./secret-switch.ts";
@@ -17,6 +19,8 @@ export interface ToolCall {
   readonly signal?: AbortSignal;
   /** What the call is part of, where it is traced: commits become parts of it. */
   readonly span?: Span;
+  /** Lets the call's reads begin when there is memory and time for them; absent where nobody else is served. */
+  readonly gate?: ReadGate;
 }
 
 export interface ToolFailure {
@@ -97,7 +101,8 @@ class CallContext implements ToolContext {
   readonly #call: ToolCall;
 
   constructor(base: ToolBase, call: ToolCall, agent: string | undefined, request: RequestKey | undefined) {
-    this.store = call.span === undefined ? base.store : tracedStore(base.store, call.span);
+    const store = call.gate === undefined ? base.store : meteredStore(base.store, call.gate);
+    this.store = call.span === undefined ? store : tracedStore(store, call.span);
     this.clock = base.clock;
     this.writer = base.writer;
     this.server = base.server;

@@ -111,7 +111,7 @@ export const stateDelete = defineTool({
 
 const listLimit = { default: 100, max: 1_000 } as const;
 /** Values are read in small pages, so that a thousand large ones cannot fill the memory or the answer. */
-const valuesPage = 64;
+const valuesPage = 16;
 
 export const stateList = defineTool({
   name: "state_list",

@@ -1,7 +1,7 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { revisionAt } from "../../store/place.ts";
-import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
+import type { IndexedText, SearchAnswer, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { logId } from "./log-id.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
@@ -46,21 +46,6 @@ interface Area {
   readonly length: number;
 }
 
-/** Inside one read transaction. */
-export function searchText(connection: Connection, space: NamespaceRow, nowMs: number, { areas: names, terms }: SearchQuery): SearchAnswer {
-  const byName = connection.statement("SELECT id, documents, length FROM area WHERE ns = ? AND name = ?");
-  const areas = names.flatMap((name) => (byName.all(space.id, name) as Area[]).filter((area) => area.documents > 0));
-  const count = connection.statement("SELECT documents FROM term WHERE area = ? AND term = ?");
-  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + ((count.get(id, term) as { readonly documents: number } | undefined)?.documents ?? 0), 0));
-  return {
-    revision: space.revision,
-    documents: areas.reduce((sum, area) => sum + area.documents, 0),
-    totalLength: areas.reduce((sum, area) => sum + area.length, 0),
-    frequencies,
-    hits: readHits(connection, space, nowMs, areas, terms, frequencies),
-  };
-}
-
 interface Candidate {
   readonly length: number;
   readonly weights: number[];
@@ -71,7 +56,23 @@ interface Posting {
   readonly length: number;
 }
 
-function readHits(connection: Connection, space: NamespaceRow, nowMs: number, areas: readonly Area[], terms: readonly string[], frequencies: readonly number[]): SearchHit[] {
+/** A search on its way. Candidates are named by place, which no later entry gets, so that its parts may be in different read transactions. */
+export interface TextSearch {
+  readonly terms: readonly string[];
+  readonly areas: readonly Area[];
+  readonly frequencies: readonly number[];
+  readonly candidates: ReadonlyMap<number, Candidate>;
+  readonly places: string;
+  /** Positions of the terms whose weights are still to be looked up. */
+  readonly unprobed: number[];
+}
+
+/** Chooses the candidates. */
+export function beginSearch(connection: Connection, space: NamespaceRow, { areas: names, terms }: SearchQuery): TextSearch {
+  const byName = connection.statement("SELECT id, documents, length FROM area WHERE ns = ? AND name = ?");
+  const areas = names.flatMap((name) => (byName.all(space.id, name) as Area[]).filter((area) => area.documents > 0));
+  const count = connection.statement("SELECT documents FROM term WHERE area = ? AND term = ?");
+  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + ((count.get(id, term) as { readonly documents: number } | undefined)?.documents ?? 0), 0));
   const essential = new Set(essentialTerms(frequencies));
   const candidates = new Map<number, Candidate>();
   const noWeights = terms.map(() => 0);
@@ -85,19 +86,37 @@ function readHits(connection: Connection, space: NamespaceRow, nowMs: number, ar
       candidates.set(place, candidate);
     }
   }
-  if (candidates.size === 0) return [];
-  const places = JSON.stringify([...candidates.keys()]);
-  // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
+  // An essential term may have more postings than were read above.
+  const isUnprobed = (frequency: number, i: number): boolean => frequency > 0 && !(essential.has(i) && frequency <= limits.searchCandidatesMax);
+  const unprobed = candidates.size === 0 ? [] : frequencies.flatMap((frequency, i) => (isUnprobed(frequency, i) ? [i] : []));
+  return { terms, areas, frequencies, candidates, places: JSON.stringify([...candidates.keys()]), unprobed };
+}
+
+/** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
+export function probeTerms(connection: Connection, { terms, areas, candidates, places, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
+  // The postings of a common term are never walked as a whole: only the candidates' are looked up.
   const probe = connection.statement("SELECT p.place, p.weight FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
-  for (const [i, frequency] of frequencies.entries()) {
-    if (frequency === 0 || (essential.has(i) && frequency <= limits.searchCandidatesMax)) continue;
+  for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
     for (const { id } of areas) for (const { place, weight } of probe.all(places, id, terms[i] as string) as Posting[]) (candidates.get(place) as Candidate).weights[i] = weight;
+    const turn = pause?.();
+    if (turn !== undefined) return turn;
   }
+  return undefined;
+}
+
+/** What of the candidates is live now. */
+export function finishSearch(connection: Connection, space: NamespaceRow, nowMs: number, { areas, frequencies, candidates, places }: TextSearch): SearchAnswer {
   const live = connection
     .statement(
       `SELECT c.value AS place, kv.k AS key FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")}
        CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value AND (kv.exp IS NULL OR kv.exp > ?)`,
     )
     .all(places, space.id, space.id, nowMs) as { readonly place: number; readonly key: string }[];
-  return live.map(({ place, key }) => ({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) }));
+  return {
+    revision: space.revision,
+    documents: areas.reduce((sum, area) => sum + area.documents, 0),
+    totalLength: areas.reduce((sum, area) => sum + area.length, 0),
+    frequencies,
+    hits: live.map(({ place, key }) => ({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) })),
+  };
 }

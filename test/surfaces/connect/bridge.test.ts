@@ -92,11 +92,11 @@ describe.each(eras)("the SDK's own client through the bridge in the %s era", (er
     const client = await clientOver(era, raw);
     const stop = new AbortController();
     const poll = client.callTool({ name: "state_get", arguments: { key: `never-${era}`, wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
-    await until(() => server.serving.front.usage.inFlight === 1);
+    await until(() => server.serving.front.usage.waits === 1);
     stop.abort();
     await expect(poll).rejects.toThrow();
     // Long before the call's own time is over; a stream does not count.
-    await until(() => server.serving.front.usage.inFlight === 0);
+    await until(() => server.serving.front.usage.waits === 0);
   });
 });
 

@@ -65,7 +65,7 @@ describe("time", () => {
     node.requestTimeout = 1;
     await trickle((byte) => connection.write(byte), connection.closed);
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 [\s\S]*did not arrive in time/);
-    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0 }));
   });
 
   test("a connection that was answered and asks nothing more is closed", async () => {
@@ -80,7 +80,7 @@ describe("time", () => {
     const connection = await ask("/api/fixture/large");
     await soon(() => expect(seen.large).toBe(1));
     expect((await get("/livez")).status).toBe(200);
-    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0 }));
     connection.socket.resume();
     expect((await connection.closed).length).toBeLessThan(8_000_000);
   });
@@ -289,7 +289,7 @@ describe("a caller that goes away", () => {
     connection.write(postHead(port, { "content-length": "100000" }) + "x".repeat(50_000));
     await soon(() => expect(usage().bodyBytes).toBeGreaterThan(0));
     connection[Symbol.dispose]();
-    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0 }));
   });
 
   test("also ends what it had sent ahead, which waits behind another answer", async () => {

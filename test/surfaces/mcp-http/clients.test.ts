@@ -65,7 +65,7 @@ describe.each(eras)("the SDK's own client over HTTP in the %s era", (era) => {
     stop.abort();
     await expect(poll).rejects.toThrow();
     // Nothing is being answered any more, long before the call's own time is over; a stream does not count as that.
-    await until(() => server.serving.front.usage.inFlight === 0);
+    await until(() => server.serving.front.usage.inFlight === 0 && server.serving.front.usage.waits === 0);
   });
 
   test("works in the namespace its path names, when it may, and otherwise not at all", async () => {
