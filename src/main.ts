@@ -7,6 +7,7 @@ import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfi
 import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
+import { mustBeOneOf } from "./kernel/nearest.ts";
 import { hasPassword, shownUrl } from "./kernel/store-url.ts";
 import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
@@ -14,6 +15,8 @@ import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
 import type { ClientChange, ClientPlan, OpenRequest, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
+import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
+import type { GuaranteeReport } from "./verify/report.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
 
@@ -96,16 +99,33 @@ async function serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeA
 /** Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent. */
 const hookDeadlineMs = 1_500;
 
-/** An agent waits for its hook and can do nothing about its troubles: whatever happens, nothing is printed and the exit code is 0. */
+/** A mistyped event is a mistake of whoever wrote the hook, who sees standard error. Clients take 2, the code of wrong arguments, as a wish to stop the agent. */
+const unknownHookExit = 1;
+
+/** An agent waits for its hook and can do nothing about its troubles: whatever happens to a known event, nothing is printed and the exit code is 0. */
 async function answerHook(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
   outputMatters = false;
+  const event = eventOf(args);
+  if (event !== undefined && !isHookEvent(event)) {
+    process.stderr.write(`holdfast: hook: ${mustBeOneOf(event, hookEvents)}\n`);
+    return unknownHookExit;
+  }
   const late = new Promise<string>((resolve) => setTimeout(resolve, hookDeadlineMs - performance.now(), "").unref());
   const answer = hookAnswer(flags, args).catch(() => "");
   return print(await Promise.race([answer, late]));
 }
 
+/** Undefined: the flags are not understood, which is no failure of a hook. */
+function eventOf(args: readonly string[]): string | undefined {
+  try {
+    return parseArgv(args, ownFlags).words[0] ?? "";
+  } catch {
+    return undefined;
+  }
+}
+
 async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<string> {
-  const [{ isHookEvent, runHook }, { readHookInput }, { openStore }] = await Promise.all([
+  const [{ runHook }, { readHookInput }, { openStore }] = await Promise.all([
     import("./surfaces/hooks/run-hook.ts"),
     import("./surfaces/hooks/hook-input.ts"),
     import("./compose.ts"),
@@ -173,10 +193,12 @@ const verifyWorkerWord = "verify-worker";
 
 async function verify(flags: Readonly<Record<string, FlagValue>>, request: VerifyRequest): Promise<VerifyAnswer> {
   const { store, origins } = readConfig(flags);
-  const [{ runVerify }, { renderReport }] = await Promise.all([import("./verify/verify.ts"), import("./verify/report.ts")]);
+  const [{ runVerify }, { ReportText }] = await Promise.all([import("./verify/verify.ts"), import("./verify/report.ts")]);
   const worker = { file: process.execPath, args: [process.argv[1] as string, verifyWorkerWord] };
-  const report = await runVerify({ ...request, worker, storeUrl: origins.store === "default" ? undefined : store });
-  return { passed: report.passed, report, text: renderReport(report) };
+  const text = new ReportText();
+  const onJudged = (guarantee: GuaranteeReport): void => request.onText(text.guarantee(guarantee));
+  const report = await runVerify({ ...request, onJudged, worker, storeUrl: origins.store === "default" ? undefined : store });
+  return { passed: report.passed, report, text: text.end(report) };
 }
 
 /** What a hook must know too: where the store is, and what may be written there and for how long. */
@@ -254,6 +276,8 @@ try {
 }
 clearInterval(alive);
 // Exit at once when the last output is out, or lost, which is told a little later: an open pipe on stdin must not keep a finished command alive.
+// Whoever closes the terminal loses what is said there; a command that is cleaning up meanwhile must not end for it.
+process.stderr.on("error", () => {});
 const exit = (): void => void setImmediate(() => process.exit(exitCode));
 if (process.stdout.writableLength === 0) exit();
 else process.stdout.write("", exit);

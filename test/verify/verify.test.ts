@@ -5,7 +5,7 @@ import { expiring } from "../../src/verify/campaigns/expiring.ts";
 import { increments } from "../../src/verify/campaigns/increments.ts";
 import { watching } from "../../src/verify/campaigns/watching.ts";
 import type { Report } from "../../src/verify/report.ts";
-import { renderReport } from "../../src/verify/report.ts";
+import { ReportText } from "../../src/verify/report.ts";
 import { runVerify } from "../../src/verify/verify.ts";
 import { elsewhere, openCampaign, shows, untilFound, verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
@@ -24,7 +24,7 @@ describe("holdfast verify", () => {
       const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
       expect(stderr).toBe("");
       const report = JSON.parse(stdout) as Report;
-      console.log(renderReport(report));
+      console.log(new ReportText().end(report));
       expect(report.guarantees.filter(({ passed }) => !passed)).toEqual([]);
       await using engine = await openEngine(url);
       expect({ code, passed: report.passed, engine: report.engine }).toEqual({ code: 0, passed: true, engine: engine.name });
@@ -47,8 +47,8 @@ describe("holdfast verify", () => {
     for (let seed = 2; seed <= 4 && !wanted.every((id) => brokenIn(report).includes(id)); seed += 1) report = await verify(seed);
     expect(report.passed).toBe(false);
     expect(brokenIn(report)).toEqual(expect.arrayContaining([...wanted]));
-    expect(renderReport(report)).toMatch(/FAIL {2}G3 /);
-    expect(renderReport(report)).toMatch(/Broken: G3, /);
+    expect(new ReportText().end(report)).toMatch(/FAIL {2}G3 /);
+    expect(new ReportText().end(report)).toMatch(/Broken: G3, /);
   });
 
   test("counts a campaign that cannot be carried through as broken", { timeout: 120_000 }, async () => {

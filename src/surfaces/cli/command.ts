@@ -66,7 +66,9 @@ export interface VerifyRequest {
   /** The person has changed their mind: end the workers, clean up, fail with `cancelled`. */
   readonly signal: AbortSignal;
   /** Told which campaign runs and how far it is, from 0 to 1. */
-  readonly onProgress: (campaign: string, done: number) => void;
+  readonly onProgress: (campaign: string, done: number, place: { readonly nth: number; readonly of: number }) => void;
+  /** Given a guarantee's paragraph for people, as soon as it is judged. */
+  readonly onText: (text: string) => void;
 }
 
 export interface ClientChange {
@@ -101,7 +103,7 @@ export interface VerifyAnswer {
   readonly passed: boolean;
   /** For scripts: plain JSON. */
   readonly report: unknown;
-  /** For people. */
+  /** For people: what comes after the paragraphs. */
   readonly text: string;
 }
 
