@@ -13,7 +13,7 @@ import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
-import type { ClientChange, ClientPlan, OpenRequest, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
+import type { ClientChange, ClientPlan, OpenRequest, PrintedServer, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
 import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
 import type { GuaranteeReport } from "./verify/report.ts";
@@ -164,6 +164,7 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     openScratch: async () => (await import("./compose.ts")).openScratch(),
     verify,
     planClientChange,
+    printServer,
     serve,
     defaultAgent,
     childEnvironment,
@@ -206,19 +207,28 @@ const hookSettings = ["store", "namespace", "config", "journal-age", "read-only"
 
 /** The settings given as flags go into the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
+  const [{ planChange }, { config, running, ...server }] = await Promise.all([import("./install/plan-change.ts"), startedServer(flags)]);
+  const plan = await planChange({ ...request, ...server, hookArgs: settingArguments(flags, config, hookSettings) }, clientPlaces(), running, Date.now());
+  return { ...plan, colourAllowed: config.colourAllowed };
+}
+
+async function printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<PrintedServer> {
+  const [{ printServer: print }, { running, ...server }] = await Promise.all([import("./install/print-server.ts"), startedServer(flags)]);
+  return print({ ...request, ...server }, running);
+}
+
+/** The server that a client would start with these flags. */
+async function startedServer(flags: Readonly<Record<string, FlagValue>>) {
   const config = readConfig(flags);
-  const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
+  const { toolsOf } = await import("./compose.ts");
   // A wrong tool name would make every start of the server fail, where nobody sees why.
-  toolsOf(config);
+  const tools = toolsOf(config).map(({ name }) => name);
   if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "holds a password");
   if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may hold a key");
   // It is for the bridge, which the installer starts where it is given.
   const { "token-file": tokenFile, ...serverFlags } = flags;
-  const serverArgs = settingArguments(serverFlags, config);
-  const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
-  const plan = await planChange({ ...request, tokenFile: tokenFile === undefined ? undefined : config.tokenFile, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
-  return { ...plan, colourAllowed: config.colourAllowed };
+  return { config, running, tools, tokenFile: tokenFile === undefined ? undefined : config.tokenFile, serverArgs: settingArguments(serverFlags, config) };
 }
 
 const secretFlag = (flag: string, holds: string): HoldfastError =>
@@ -266,6 +276,8 @@ function print(text: string): number {
 // Watching a quiet store leaves nothing that would keep the process alive by itself.
 const alive = setInterval(() => {}, 2 ** 30);
 process.stdout.on("error", loseOutput);
+// Whoever closes the terminal loses what is said there; a command that is cleaning up meanwhile must not end for it.
+process.stderr.on("error", () => {});
 let exitCode: number;
 try {
   exitCode = await main(process.argv.slice(2));
@@ -276,8 +288,6 @@ try {
 }
 clearInterval(alive);
 // Exit at once when the last output is out, or lost, which is told a little later: an open pipe on stdin must not keep a finished command alive.
-// Whoever closes the terminal loses what is said there; a command that is cleaning up meanwhile must not end for it.
-process.stderr.on("error", () => {});
 const exit = (): void => void setImmediate(() => process.exit(exitCode));
 if (process.stdout.writableLength === 0) exit();
 else process.stdout.write("", exit);

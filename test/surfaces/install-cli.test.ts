@@ -114,7 +114,10 @@ describe("the executable", () => {
 
   test("refuses what would make every later start fail", async () => {
     expect(await run("install", "cursor", "--yes", "--profile", "codeing")).toMatchObject({ code: 2, stderr: expect.stringContaining("--profile: must be one of") });
-    expect(await run("install", "emacs", "--yes")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: <client>: must be one of claude-code, .*hermes\n$/) });
+    expect(await run("install", "emacs", "--yes")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^holdfast: <client>: must be one of claude-code, .*kiro \(got "emacs"\)\n$/),
+    });
     expect(await run("install")).toMatchObject({ code: 2, stderr: expect.stringContaining("must be one of") });
     expect(await run("install", "cursor", "--scope", "all")).toMatchObject({ code: 2, stderr: expect.stringContaining("--scope: must be one of user, project") });
     expect(existsSync(join(built.folder, ".cursor"))).toBe(false);

@@ -51,6 +51,8 @@ export interface CliHost {
   verify(flags: Readonly<Record<string, FlagValue>>, options: VerifyRequest): Promise<VerifyAnswer>;
   /** Works out what installing or uninstalling would change in a client's files. */
   planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan>;
+  /** What to enter by hand in a client that `install` does not know. */
+  printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<PrintedServer>;
   /** Serves HTTP until the returned value is disposed of. */
   serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer>;
   /** Who acts when nobody says. */
@@ -87,6 +89,12 @@ export interface ClientPlan {
   readonly changes: readonly { readonly path: string; readonly what: string; readonly action: "create" | "change" | "delete"; readonly diff: string }[];
   readonly notes: readonly string[];
   apply(): Promise<{ readonly backups: readonly string[] }>;
+}
+
+export interface PrintedServer {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly instructions?: string;
+  readonly notes: readonly string[];
 }
 
 /** A server that listens. */
