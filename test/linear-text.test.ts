@@ -16,14 +16,14 @@ import { parseDurationMs } from "../src/kernel/duration.ts";
 import { HoldfastError } from "../src/kernel/errors.ts";
 import { exceededBound, outlineOf } from "../src/kernel/json-bounds.ts";
 import { isLoopbackAddress } from "../src/kernel/loopback-address.ts";
+import { mustBeOneOf } from "../src/kernel/nearest.ts";
 import { hasPassword, schemeOf, shownPlace, shownUrl, storeProblem } from "../src/kernel/store-url.ts";
 import { estimateTokens } from "../src/kernel/tokens.ts";
 import { indexText, questionTerms } from "../src/search/index-text.ts";
 import { stemOf } from "../src/search/stem.ts";
 import { tokens } from "../src/search/tokenizer.ts";
 import { describeFailure } from "../src/surfaces/cli/failure.ts";
-import { nearest } from "../src/surfaces/cli/nearest.ts";
-import { safeText, shorten, wrap } from "../src/surfaces/cli/terminal-text.ts";
+import { safeText, shorten, textWidth, wrap, wrapProse } from "../src/surfaces/cli/terminal-text.ts";
 import { messagesIn, oneLine, requireMessage } from "../src/surfaces/connect/messages-in.ts";
 import { requireTarget } from "../src/surfaces/connect/target.ts";
 import { readCredential } from "../src/surfaces/http/bearer.ts";
@@ -35,6 +35,7 @@ import { targetOf } from "../src/surfaces/mcp/resource-uris.ts";
 import { toAscii } from "../src/tools/ascii.ts";
 import { fromCursor } from "../src/tools/cursor.ts";
 import { shortened } from "../src/tools/input-problems.ts";
+import { finished } from "../src/tools/journal-text.ts";
 import { likePattern } from "../src/tools/like-pattern.ts";
 import { findSecrets, redactSecrets } from "../src/tools/secret-shapes.ts";
 import { requireNoSecret } from "../src/tools/secret-switch.ts";
@@ -74,6 +75,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "kernel/json-bounds.ts exceededBound": (text) => exceededBound(Buffer.from(text), { depthMax: 100, elementsMax: 1_000_000 }),
   "kernel/json-bounds.ts outlineOf": (text) => outlineOf(Buffer.from(text)),
   "kernel/loopback-address.ts isLoopbackAddress": isLoopbackAddress,
+  "kernel/nearest.ts mustBeOneOf": (text) => mustBeOneOf(text, ["state", "lease"]),
   "kernel/store-url.ts schemeOf": schemeOf,
   "kernel/store-url.ts storeProblem": storeProblem,
   "kernel/store-url.ts shownUrl": (text) => shownUrl(`postgres://${text}`),
@@ -85,7 +87,8 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "search/stem.ts stemOf": stemOf,
   "search/tokenizer.ts tokens": (text) => Array.from(tokens(text)).length,
   "surfaces/cli/failure.ts describeFailure": (text) => describeFailure(new HoldfastError("internal", text)),
-  "surfaces/cli/nearest.ts nearest": (text) => nearest(text, ["state", "lease"]),
+  "surfaces/cli/terminal-text.ts textWidth": textWidth,
+  "surfaces/cli/terminal-text.ts wrapProse": (text) => wrapProse(text, 80),
   "surfaces/cli/terminal-text.ts wrap": (text) => wrap(text, 80),
   "surfaces/cli/terminal-text.ts safeText": (text) => safeText(text),
   "surfaces/cli/terminal-text.ts shorten": shorten,
@@ -102,6 +105,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "tools/ascii.ts toAscii": toAscii,
   "tools/cursor.ts fromCursor": (text) => fromCursor("list", text),
   "tools/input-problems.ts shortened": shortened,
+  "tools/journal-text.ts finished": (text) => finished({ emoji: false, ascii: true, echoes: false, nowMs: 0 }, text),
   "tools/like-pattern.ts likePattern": (text) => likePattern("%a%_%A").matches(text),
   "tools/secret-shapes.ts findSecrets": (text) => findSecrets(text),
   "tools/secret-shapes.ts redactSecrets": (text) => redactSecrets(text, findSecrets(text)),
@@ -116,6 +120,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
 /** Why the others are given no long text, or need none of their own. */
 const elsewhere: Readonly<Record<string, string>> = {
   "domain/overview/search-everything.ts searchEverything": "asks a store; its text goes through questionTerms",
+  "domain/research/neutral-word.ts withSaid": "puts texts together and looks at none of them",
   "domain/workspace/workspace.ts locateWorkspace": "asks the file system; a workspace has at most 4,096 characters",
   "engines/open-store.ts openEngine": "opens a store; its text goes through schemeOf and the readers of URLs",
   "engines/postgres/namespace-row.ts factsColumn": "is given a name of ours",
@@ -126,11 +131,16 @@ const elsewhere: Readonly<Record<string, string>> = {
   "engines/redis/records.ts toRequest": "reads what the engine wrote",
   "engines/redis/records.ts toIndex": "reads what the engine wrote",
   "install/client-files.ts replaceFile": "writes the text and looks at none of it",
+  "kernel/nearest.ts nearest": "is called by mustBeOneOf",
+  "kernel/nearest.ts quoted": "is called by mustBeOneOf",
+  "kernel/nearest.ts suggestion": "is called by mustBeOneOf",
   "surfaces/cli/cli-vocabulary.ts inCliWords": "is given a tool's own description",
   "surfaces/connect/failure-line.ts refusalLine": "goes through messagesIn",
   "surfaces/connect/listen.ts updatedLine": "puts the text into JSON",
+  "surfaces/http/request-origin.ts isSameOrigin": "compares two headers as they are",
   "surfaces/mcp/http/answer-http.ts sendJson": "sends the text as it is",
   "surfaces/mcp/http/answer-http.ts sendAnswer": "sends the text as it is",
+  "surfaces/mcp/subscriptions.ts subscribedBytesOf": "counts bytes",
   "tools/journal-text.ts searchText": "goes through quotedInline",
   "transfer/mirror/mirror-folder.ts writeMirrorFile": "writes the text and looks at none of it",
   "transfer/mirror/yaml-text.ts fromYaml": "parses with a library; its files are bounded",

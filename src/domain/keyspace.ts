@@ -21,6 +21,8 @@ export const leaseKeys = {
   /** Of claims alone: a run's holder stays until the run ends, is given back or is taken, so a lapsed claim is found here. */
   claimHolders: prefixRange("lease/holder/workflow/"),
   deadlines: prefixRange("lease/deadline/"),
+  /** Of claims that are live. */
+  claimDeadlines: prefixRange("lease/deadline/workflow/"),
   holder: (resource: string) => `lease/holder/${resource}`,
   deadline: (resource: string) => `lease/deadline/${resource}`,
   resourceOf: (deadlineKey: string) => deadlineKey.slice("lease/deadline/".length),

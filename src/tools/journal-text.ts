@@ -25,7 +25,7 @@ const exact = (text: string): string => `${exactMarks.begin}${text.replaceAll(/[
 /** The text as it is sent. */
 export const finished = ({ ascii }: JournalStyle, text: string): string =>
   text
-    .split(/\uE000([^\uE001]*)\uE001/)
+    .split(/\uE000([^\uE000\uE001]*)\uE001/)
     .map((part, i) => (ascii && i % 2 === 0 ? toAscii(part) : part))
     .join("");
 

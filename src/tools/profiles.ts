@@ -1,4 +1,5 @@
 import { invalidInput } from "../kernel/errors.ts";
+import { mustBeOneOf, suggestion } from "../kernel/nearest.ts";
 import { catalog } from "./catalog.ts";
 import type { Tool, Toolset } from "./tool.ts";
 import { toolsets } from "./tool.ts";
@@ -92,8 +93,9 @@ export interface Selection {
 
 export function selectTools({ profile: named, toolsets: wanted, readOnly = false }: Selection = {}): readonly Tool[] {
   const profile = named ?? (wanted === undefined ? "default" : "all");
-  if (!isProfile(profile)) throw invalidInput("profile", `must be one of ${profiles.join(", ")}`);
-  for (const toolset of wanted ?? []) if (!isToolset(toolset)) throw invalidInput("tools", `${JSON.stringify(toolset)} is unknown; must be some of ${toolsets.join(", ")}`);
+  if (!isProfile(profile)) throw invalidInput("profile", mustBeOneOf(profile, profiles));
+  for (const toolset of wanted ?? [])
+    if (!isToolset(toolset)) throw invalidInput("tools", `${JSON.stringify(toolset)} is unknown; must be some of ${toolsets.join(", ")}${suggestion(toolset, toolsets)}`);
   const selected = catalog.filter((tool) => holds[profile](tool) && (wanted === undefined || wanted.includes(tool.toolset)) && (!readOnly || tool.effect === "read"));
   if (selected.length === 0)
     throw invalidInput(

@@ -50,6 +50,9 @@ export function openCommandLine({
       planClientChange: async () => {
         throw new Error("These tests change no client's files.");
       },
+      printServer: async () => {
+        throw new Error("These tests print no client's configuration.");
+      },
       serve: async () => {
         throw new Error("These tests serve nothing.");
       },

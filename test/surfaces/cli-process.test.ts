@@ -176,7 +176,7 @@ describe("lease exec", () => {
   });
 
   test("a command that cannot be started is refused by name and the lease is free again", async () => {
-    expect(await run("lease", "exec", "none", "--", "no-such-command-here")).toMatchObject({ code: 2, stderr: expect.stringContaining("no-such-command-here") });
+    expect(await run("lease", "exec", "none", "--", "no-such-command-here")).toMatchObject({ code: 127, stderr: expect.stringContaining("no-such-command-here") });
     expect((await run("lease", "acquire", "none", "--agent", "next")).code).toBe(0);
   });
 

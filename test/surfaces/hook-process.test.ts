@@ -172,9 +172,16 @@ describe("a hook never gets in the way", () => {
     ["a folder that is gone", "session-start", { cwd: "/no/such/folder" }],
     ["a folder with NUL", "pre-compact", { cwd: "/a\0b" }],
     ["two megabytes", "session-start", `{"cwd":"${"x".repeat(2_000_000)}"}`],
-    ["an unknown event", "stop", {}],
   ])("%s on standard input is no failure", async (_what, event, input) => {
     expect(await hook(event, input)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test.each([
+    ["stop", '(got "stop")'],
+    ["session-strat", '(got "session-strat"; did you mean session-start?)'],
+    ["", '(got "")'],
+  ])("the unknown event %j is an error on standard error, and no code that clients take as a wish to stop", async (event, end) => {
+    expect(await hook(event, {})).toMatchObject({ code: 1, stdout: "", stderr: `holdfast: hook: must be one of session-start, pre-compact ${end}\n` });
   });
 
   test.each([

@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
@@ -53,6 +55,18 @@ describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () 
     const { code, stdout, stderr } = await finished;
     expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
     expect(stderr).toMatch(/\nholdfast: verify was interrupted; [^\n]+\n$/);
+    expect(workers.filter(isRunning)).toEqual([]);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+
+  test("by a closed terminal, to which nothing can be written any more, cleans up as well", async () => {
+    const temporary = await newFolder();
+    const { child, finished, workers } = await startVerify([], temporary);
+    child.stderr?.destroy();
+    // After the first guarantee the name of the next campaign goes to standard error.
+    await Promise.race([once(child.stdout as Readable, "data"), finished]);
+    child.kill("SIGHUP");
+    expect((await finished).code).toBe(130);
     expect(workers.filter(isRunning)).toEqual([]);
     expect(await readdir(temporary)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
 import type { Report } from "../../src/verify/report.ts";
-import { renderReport } from "../../src/verify/report.ts";
+import { ReportText } from "../../src/verify/report.ts";
 import { runVerify } from "../../src/verify/verify.ts";
 import { verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
@@ -20,7 +20,7 @@ describe("holdfast verify", () => {
       const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
       expect(stderr).toBe("");
       const report = JSON.parse(stdout) as Report;
-      console.log(renderReport(report));
+      console.log(new ReportText().end(report));
       expect(report.guarantees.filter(({ passed }) => !passed)).toEqual([]);
       await using engine = await openEngine(url);
       expect({ code, passed: report.passed, engine: report.engine }).toEqual({ code: 0, passed: true, engine: engine.name });
@@ -38,8 +38,8 @@ describe("holdfast verify", () => {
     const report = await runVerify({ quick: true, worker: verifyWorker("forgottenRequestKeys"), storeUrl: await engineNamed("SQLite").freshUrl(), seed: 1 });
     expect(report.passed).toBe(false);
     expect(report.guarantees.filter(({ passed }) => !passed).map(({ id }) => id)).toContain("G9");
-    expect(renderReport(report)).toMatch(/FAIL {2}G9 /);
-    expect(renderReport(report)).toMatch(/Broken: .*G9/);
+    expect(new ReportText().end(report)).toMatch(/FAIL {2}G9 /);
+    expect(new ReportText().end(report)).toMatch(/Broken: .*G9/);
   });
 
   test("counts a campaign that cannot be carried through as broken", async () => {

@@ -1,4 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { mustBeOneOf } from "../../kernel/nearest.ts";
 import type { ImportReport } from "../../transfer/import-records.ts";
 import type { SourceName } from "../../transfer/originals/reading.ts";
 import type { CliHost, Command, Invocation } from "./command.ts";
@@ -51,7 +52,7 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   const from = flags.from as string | undefined;
   if (given === undefined && from !== "goldfish") throw missingPath();
   if (others.length > 0) throw invalidInput("<path>", "must be one file or folder");
-  if (from !== undefined && !isSource(from)) throw invalidInput("--from", `must be one of ${sources.join(", ")}`);
+  if (from !== undefined && !isSource(from)) throw invalidInput("--from", mustBeOneOf(from, sources));
   const dryRun = flags["dry-run"] === true;
   if (given !== undefined && from === undefined && (await isOurs(given))) return (await import("./load-file.ts")).importFile({ host, flags, words, json }, given);
   for (const flag of ["to-namespace", "undo"]) if (flags[flag] !== undefined) throw invalidInput(`--${flag}`, "is for a file that holdfast export or backup wrote");

@@ -28,7 +28,7 @@ export async function readDatabaseCopy<Answer>(path: string, read: (database: Sq
       database.close();
     }
   } catch (error) {
-    if (isNoDatabase(error)) throw Object.assign(invalidInput("PATH", "is not a SQLite database that can be read"), { cause: error });
+    if (isNoDatabase(error)) throw Object.assign(invalidInput("<path>", "is not a SQLite database that can be read"), { cause: error });
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -25,3 +25,17 @@ function editDistance(a: string, b: string): number {
   }
   return last[b.length] as number;
 }
+
+const shownMax = 80;
+
+/** What was typed, short enough to be repeated in a message. */
+export const quoted = (text: string): string => JSON.stringify(text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`);
+
+/** `; did you mean state?`, or nothing where no candidate is close. */
+export function suggestion(word: string, candidates: readonly string[]): string {
+  const close = nearest(word, candidates);
+  return close === undefined ? "" : `; did you mean ${close}?`;
+}
+
+/** The end of a message about a word that is none of the allowed ones: `must be one of a, b (got "aa"; did you mean a?)`. */
+export const mustBeOneOf = (word: string, allowed: readonly string[]): string => `must be one of ${allowed.join(", ")} (got ${quoted(word)}${suggestion(word, allowed)})`;
