@@ -1,4 +1,4 @@
-import { sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
+import { stateKeys, workflowKeys } from "../../domain/keyspace.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { prefixRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Range } from "../../store/store.ts";
