@@ -69,7 +69,7 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   const config = readConfig({ ...flags, ...more });
   const log = openLog(config.logLevel);
   surviveDefects(log);
-  const [{ bridge }, { requireTarget }, { Credential }, { systemClock }] = await Promise.all([
+  const [{ bridge }, { isInTheClear, requireTarget }, { Credential }, { systemClock }] = await Promise.all([
     import("./surfaces/connect/bridge.ts"),
     import("./surfaces/connect/target.ts"),
     import("./surfaces/connect/credential.ts"),
@@ -77,6 +77,11 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   ]);
   const url = requireTarget(address);
   const credential = new Credential(config);
+  if (isInTheClear(url) && credential.headers.authorization !== undefined)
+    log("warn", "token_in_the_clear", {
+      to: url.host,
+      hint: "The token is sent over plain http, which others on the network can read. Use https, or a tunnel to a loopback address.",
+    });
   onSignal(() => void process.stdin.destroy());
   const wasAnswered = await bridge({ url, credential, log, clock: systemClock, stdin: process.stdin, stdout: process.stdout });
   return wasAnswered ? 0 : errorCodes.unavailable.exit;

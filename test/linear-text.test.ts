@@ -28,7 +28,7 @@ import { messagesIn, oneLine, requireMessage } from "../src/surfaces/connect/mes
 import { requireTarget } from "../src/surfaces/connect/target.ts";
 import { readCredential } from "../src/surfaces/http/bearer.ts";
 import { isTrustedUrl } from "../src/surfaces/http/jwt-settings.ts";
-import { hostName } from "../src/surfaces/http/request-origin.ts";
+import { hostName, isSameOrigin } from "../src/surfaces/http/request-origin.ts";
 import { readTarget } from "../src/surfaces/http/request-target.ts";
 import { eventOf } from "../src/surfaces/mcp/http/answer-http.ts";
 import { targetOf } from "../src/surfaces/mcp/resource-uris.ts";
@@ -99,6 +99,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "surfaces/http/bearer.ts readCredential": (text) => readCredential({ headers: { authorization: text }, rawHeaders: ["authorization", text] }),
   "surfaces/http/jwt-settings.ts isTrustedUrl": isTrustedUrl,
   "surfaces/http/request-origin.ts hostName": hostName,
+  "surfaces/http/request-origin.ts isSameOrigin": (text) => isSameOrigin(`http://${text}`, text),
   "surfaces/http/request-target.ts readTarget": (text) => readTarget(`/${text}`, Number.POSITIVE_INFINITY),
   "surfaces/mcp/http/answer-http.ts eventOf": (text) => eventOf(text),
   "surfaces/mcp/resource-uris.ts targetOf": (text) => targetOf(`holdfast://state/${text}`),

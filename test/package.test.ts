@@ -30,6 +30,13 @@ const connectingParts: Readonly<Record<string, readonly string[]>> = {
   "redis-engine": ["node:net"],
 };
 
+interface Sbom {
+  readonly bomFormat: string;
+  readonly specVersion: string;
+  readonly metadata: { readonly component: { readonly name: string } };
+  readonly components: readonly { readonly name: string; readonly version: string; readonly purl: string; readonly licenses?: readonly unknown[] }[];
+}
+
 describe("the package", () => {
   let folder: string;
   let files: readonly { readonly path: string; readonly mode: number }[];
@@ -55,6 +62,7 @@ describe("the package", () => {
         "dist/dashboard/index.html",
         "dist/types/index.d.ts",
         "dist/THIRD-PARTY-NOTICES.txt",
+        "dist/sbom.cdx.json",
         "README.md",
         "CHANGELOG.md",
         "LICENSE",
@@ -65,12 +73,30 @@ describe("the package", () => {
       paths
         .filter(
           (path) =>
-            !/^dist\/([\w-]+\.js|dashboard\/(index\.html|assets\/[\w-]+\.(js|css|svg))|chunks\/[\w-]+\.js|types\/.+\.d\.ts|THIRD-PARTY-NOTICES\.txt)$|^docs\/((decisions\/)?[\w-]+\.md|images\/[\w-]+\.png)$/.test(
+            !/^dist\/([\w-]+\.js|dashboard\/(index\.html|assets\/[\w-]+\.(js|css|svg))|chunks\/[\w-]+\.js|types\/.+\.d\.ts|THIRD-PARTY-NOTICES\.txt|sbom\.cdx\.json)$|^docs\/((decisions\/)?[\w-]+\.md|images\/[\w-]+\.png)$/.test(
               path,
             ),
         )
         .sort(),
     ).toEqual(["ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
+  });
+
+  test("names the licence of everything that is bundled in, also of what came inside another package, and lists it all", async () => {
+    const notices = await readFile(join(folder, "package", "dist", "THIRD-PARTY-NOTICES.txt"), "utf8");
+    const inside = ["ajv", "ajv-formats", "content-type", "fast-deep-equal", "fast-uri", "json-schema-traverse"];
+    for (const name of ["@modelcontextprotocol/server", "zod", "preact", ...inside]) expect(notices).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
+    expect(notices).toContain("The Fastify team");
+    const { bomFormat, specVersion, metadata, components } = JSON.parse(await readFile(join(folder, "package", "dist", "sbom.cdx.json"), "utf8")) as Sbom;
+    expect({ bomFormat, specVersion, name: metadata.component.name }).toEqual({ bomFormat: "CycloneDX", specVersion: "1.6", name: "holdfast" });
+    const names = components.map(({ name }) => name);
+    const noticed = Array.from(notices.matchAll(/^-{80}\n(\S+) /gm), ([, name]) => name);
+    expect(noticed.length).toBeGreaterThan(15);
+    expect(noticed.filter((name) => !names.includes(name as string))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining(["@photostructure/sqlite", "pg", "ioredis"]));
+    expect(names).not.toContain("vitest");
+    expect(new Set(components.map(({ purl }) => purl)).size).toBe(components.length);
+    for (const { purl, version, licenses } of components)
+      expect({ purl, version, licenses }).toEqual({ purl: expect.stringMatching(/^pkg:npm\//), version: expect.any(String), licenses: expect.any(Array) });
   });
 
   test("runs nothing at install and brings three dependencies, pinned: the drivers of the engines", async () => {

@@ -201,9 +201,14 @@ export async function noteTokenUse({ store }: { readonly store: Store }, { token
 /** Shown in terminals, pages and history: letters, digits and a few signs, nothing that could steer or imitate. A colon stands only in names of other kinds of principals. */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{N}._@ -]*$/u;
 
+/** Those with letters that look like another's. */
+const alphabets = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
+
 function checked({ name, role, namespaces, ttlMs }: NewToken): NewToken {
   if (typeof name !== "string" || !nameForm.test(name) || Buffer.byteLength(name) > tokenLimits.nameBytesMax || name.endsWith(" "))
     throw invalidInput("name", `must begin with a letter or digit, then letters, digits, space and . _ @ -, at most ${tokenLimits.nameBytesMax} bytes`);
+  if (alphabets.filter((alphabet) => alphabet.test(name)).length > 1)
+    throw invalidInput("name", "must not mix letters of Latin, Greek, Cyrillic, Armenian or Cherokee: some of them look alike, and a name must not pass for another");
   // History would take it for what the store does by itself.
   if (sameName(name, systemWriter)) throw invalidInput("name", `must not be ${systemWriter}, which history writes for the store itself`);
   requireOneOf(role, "role", roles);

@@ -2,7 +2,7 @@ import type { JSONWebKeySet, JWSHeaderParameters, LocalJWKSet } from "jose";
 import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { isTrustedUrl } from "./jwt-settings.ts";
+import { mayHaveKeysAt } from "./jwt-settings.ts";
 
 export const keyLimits = {
   /** How long keys are used before they are fetched again, and how long at most where that fails. */
@@ -114,9 +114,7 @@ export class IssuerKeys {
       try {
         const { issuer: named, jwks_uri: jwksUrl } = await this.#read(place);
         if (named !== issuer) throw new Error("the issuer's metadata names another issuer");
-        // Plain http is for an issuer on this machine alone: one elsewhere must not lead to what listens here.
-        if (typeof jwksUrl !== "string" || !isTrustedUrl(jwksUrl) || (issuer.startsWith("https:") && !jwksUrl.startsWith("https:")))
-          throw new Error("the issuer's metadata has no jwks_uri that begins with https:");
+        if (typeof jwksUrl !== "string" || !mayHaveKeysAt(issuer, jwksUrl)) throw new Error("the issuer's metadata has no jwks_uri that begins with https:");
         return jwksUrl;
       } catch (error) {
         problem = error;

@@ -84,7 +84,7 @@ export class Resources {
   async complete(argument: string, text: string, uriTemplate?: string): Promise<{ readonly values: readonly string[]; readonly hasMore: boolean }> {
     const kind = this.#kinds.find((candidate) => candidate.argument === argument && (uriTemplate === undefined || templateOf(candidate) === uriTemplate));
     // Longer than any id, nothing begins with it.
-    if (kind === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
+    if (kind?.beginning === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
     const { ids, more } = await kind.beginning(this.#base, text, pageEntriesMax);
     return { values: ids, hasMore: more };
   }

@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/config.ts";
 import { guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { keyLimits } from "../../../src/surfaces/http/jwt-keys.ts";
 import type { JwtConfig } from "../../../src/surfaces/http/jwt-settings.ts";
-import { isTrustedUrl, jwtSettingsOf } from "../../../src/surfaces/http/jwt-settings.ts";
+import { isTrustedUrl, jwtSettingsOf, mayHaveKeysAt } from "../../../src/surfaces/http/jwt-settings.ts";
 import type { DoorkeeperOptions } from "./doorkeeper.ts";
 import { openDoorkeeper } from "./doorkeeper.ts";
 import type { Issuer } from "./issuer.ts";
@@ -365,4 +365,11 @@ describe("a flood of tokens that nobody signed", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(10);
     expect(await door.bring((await door.token()).secret)).toMatchObject({ status: 200 });
   });
+});
+
+test("an issuer elsewhere does not lead to keys on plain http on this machine", () => {
+  expect(mayHaveKeysAt("https://login.example.com", "http://127.0.0.1:9000/keys")).toBe(false);
+  expect(mayHaveKeysAt("https://login.example.com", "https://keys.example.com/keys")).toBe(true);
+  expect(mayHaveKeysAt("http://127.0.0.1:9000", "http://127.0.0.1:9000/keys")).toBe(true);
+  expect(mayHaveKeysAt("http://127.0.0.1:9000", "http://keys.example.com/keys")).toBe(false);
 });
