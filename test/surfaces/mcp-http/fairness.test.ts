@@ -56,7 +56,7 @@ test.each(eras.flatMap((era) => [true, false].map((directRoad) => ({ era, direct
     expect(engine.largeReads).toBeLessThanOrEqual(3);
     expect(endpoint.inFlight).toBe(12);
     engine.release();
-    for (const { message } of await Promise.all(answers)) expect(message.result.structuredContent.keys).toHaveLength(4);
+    for (const { message } of await Promise.all(answers)) expect(message.result.structuredContent.entries).toHaveLength(4);
     expect(engine.largeReads).toBe(12);
   },
 );
@@ -90,7 +90,7 @@ test("memory that a caller's answers took is free again, also when the caller we
     await Promise.allSettled(left);
   }
   const { message } = await endpoint.post("stateless", listLarge("stateless", 1));
-  expect(message.result.structuredContent.keys).toHaveLength(4);
+  expect(message.result.structuredContent.entries).toHaveLength(4);
 });
 
 test("the messages of a batch are answered one after the other, and others are served in between", async () => {
