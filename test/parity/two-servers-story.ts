@@ -72,8 +72,8 @@ async function handOver(two: RoundRobin): Promise<void> {
   // The agent is gone without a word; another asks until the claim has lapsed.
   let next = await claim();
   expect(next).toMatchObject({ claimed: false, agent_id: won.agent_id });
-  // Claimed again by its holder, it ends sooner. Whether that is done once or twice is the same.
-  await two.read("workflow_claim", { run_id, agent_id: won.agent_id, ttl_seconds: lostClaimSeconds });
+  // Renewed for less, it ends sooner. Whether that is done once or twice is the same.
+  await two.read("lease_renew", { resource_id: `workflow/${run_id}`, holder_id: won.agent_id, ttl_seconds: lostClaimSeconds });
   while (!next.claimed) {
     await systemClock.sleep(100);
     next = await claim();
