@@ -19,6 +19,7 @@ import { putUnderLoad } from "../support/kill-server/tool-load.ts";
 import type { Era, RawLines } from "../support/mcp-connection.ts";
 import { eras, paramsFor, shakeHands } from "../support/mcp-connection.ts";
 import { RoundRobinProxy } from "../support/round-robin-proxy.ts";
+import { scaled } from "../support/scale.ts";
 import { freePort } from "../support/servers/free-port.ts";
 
 let built: Awaited<ReturnType<typeof buildExecutable>>;
@@ -29,6 +30,8 @@ afterAll(() => built?.remove());
 
 const mixedLanes = 10;
 const counters = 4;
+/** Each node is killed so often. */
+const killsEach = scaled(1);
 const workMs = 1_500;
 const downMs = 700;
 
@@ -123,7 +126,7 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
     while (raised < atLeast) await systemClock.sleep(10);
   };
 
-  for (const node of [0, 1]) {
+  for (const node of Array.from({ length: killsEach }, () => [0, 1]).flat()) {
     await work();
     await nodes[node]?.stop("SIGKILL");
     await systemClock.sleep(downMs);

@@ -6,6 +6,10 @@ import { runVerify } from "../../src/verify/verify.ts";
 import { verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
 import { engineNamed, sharedEngines } from "../support/engines.ts";
+import { scaled } from "../support/scale.ts";
+
+/** The whole run is five times the quick one. */
+const isQuick = scaled(1) < 5;
 
 describe("holdfast verify", () => {
   let executable: Awaited<ReturnType<typeof buildExecutable>>;
@@ -17,7 +21,7 @@ describe("holdfast verify", () => {
   for (const on of sharedEngines)
     test(`finds every guarantee kept on the user's own store, and leaves nothing in it, on ${on.name}`, async () => {
       const url = await on.freshUrl();
-      const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", "--quick", "--json", "--store", url]).finished;
+      const { code, stdout, stderr } = await startExecutable(executable.main, ["verify", ...(isQuick ? ["--quick"] : []), "--json", "--store", url]).finished;
       expect(stderr).toBe("");
       const report = JSON.parse(stdout) as Report;
       console.log(renderReport(report));

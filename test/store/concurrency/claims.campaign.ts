@@ -21,7 +21,7 @@ for (const on of sharedEngines)
 
 for (const on of sharedEngines)
   describe(`a run whose workers are killed or stopped at every step (G8) on ${on.name}`, () => {
-    const size = on.isServer ? { runs: 4, steps: 9, inParallel: 4 } : { runs: 12, steps: 12, inParallel: 4 };
+    const size = on.isServer ? { runs: scaled(4, 2), steps: 9, inParallel: 4 } : { runs: scaled(12, 2), steps: 12, inParallel: 4 };
 
     test("is resumed from the last acknowledged step, and the replaced worker changes nothing", async () => {
       const context = await openCampaign({ on });
