@@ -6,6 +6,7 @@ import type { EngineUnderTest } from "./engines.ts";
 import { engineNamed } from "./engines.ts";
 import type { Fault } from "./faulty-engine.ts";
 import { faults } from "./faulty-engine.ts";
+import { openProgress } from "./open-progress.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { workersDir } from "./worker-build.ts";
 
@@ -33,8 +34,9 @@ export async function openCampaign({
   const storeUrl = await on.freshUrl();
   const engine = await openEngine(storeUrl);
   onTestFinished(() => engine[Symbol.asyncDispose]());
+  const tell = openProgress(`campaign on ${on.name}`);
   const worker = meeting === undefined ? verifyWorker(fault) : verifyWorker(fault, String(meeting), await temporaryFolder());
-  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker, seed };
+  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker, seed, onProgress: (done) => tell(done, 1) };
 }
 
 /** The figures stand in the test's output, so that a report can quote them. */

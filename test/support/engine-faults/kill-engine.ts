@@ -1,6 +1,7 @@
 import type { CampaignResult } from "../../../src/verify/campaign.ts";
 import { pause } from "../../../src/verify/campaign.ts";
 import { between } from "../../../src/verify/random.ts";
+import { openProgress } from "../open-progress.ts";
 import type { LoadOptions } from "./engine-load.ts";
 import { EngineLoad } from "./engine-load.ts";
 
@@ -24,12 +25,14 @@ export interface KillOptions extends LoadOptions {
 export async function killEngine(server: Mortal, options: KillOptions): Promise<EngineLoad> {
   const { kills, workMs = { min: 40, max: 220 }, outageMs = { min: 0, max: 120 }, serviceMsMax = 5_000 } = options;
   const load = await EngineLoad.start(options);
+  const tell = openProgress("engine killed");
   for (let kill = 0; kill < kills; kill += 1) {
     await load.workFor(between(load.random, workMs.min, workMs.max), commitsBetweenKills);
     await server.kill9();
     await pause(between(load.random, outageMs.min, outageMs.max));
     await server.restart();
     await load.serviceWithin(serviceMsMax);
+    tell(kill + 1, kills);
   }
   return load;
 }
