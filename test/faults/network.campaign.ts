@@ -38,7 +38,7 @@ for (const on of serversUnderTest) {
         behindProxy(on, async ({ load, proxy, server }) => {
           // Whether commits are on their way when the network breaks is chance: again, until some were.
           do await goThrough(load, episodes(proxy, server, deadlineMs), serviceMsMax);
-          while (ended(load, "unavailable") <= 10 || ended(load, "outcome_unknown") <= 2);
+          while (load.ended("unavailable") <= 10 || load.ended("outcome_unknown") <= 2);
         }),
       );
       expect(result.violations).toEqual([]);
@@ -48,7 +48,7 @@ for (const on of serversUnderTest) {
       const result = await runAndPrint(`cut answers on ${on.name}`, () =>
         behindProxy(on, ({ load, proxy }) => {
           // A cut that meets no answer to a commit shows nothing.
-          const isEnough = (): boolean => ended(load, "outcome_unknown") > cuts / 2 && resolved(load) > 0;
+          const isEnough = (): boolean => load.ended("outcome_unknown") > cuts / 2 && load.resolved > 0;
           return cutAnswers(load, proxy, { cuts, isEnough, connections: 8, serviceMsMax });
         }),
       );
@@ -64,7 +64,3 @@ for (const on of serversUnderTest) {
     });
   });
 }
-
-const ended = (load: EngineLoad, how: "unavailable" | "outcome_unknown"): number => [...load.journals.values()].reduce((sum, journal) => sum + journal.ended(how), 0);
-const resolved = (load: EngineLoad): number =>
-  [...load.journals.values()].flatMap((journal) => [...journal.requests.values()]).filter((request) => request.unknown && request.answers.length > 0).length;

@@ -80,6 +80,16 @@ export class EngineLoad {
     await this.serviceWithin(firstServiceMsMax);
   }
 
+  /** How many calls have ended in this way so far. */
+  ended(how: "unavailable" | "outcome_unknown"): number {
+    return [...this.journals.values()].reduce((sum, journal) => sum + journal.ended(how), 0);
+  }
+
+  /** How many requests whose answer was lost have been answered since. */
+  get resolved(): number {
+    return [...this.journals.values()].flatMap(({ requests }) => [...requests.values()]).filter(({ unknown, answers }) => unknown && answers.length > 0).length;
+  }
+
   /** Kills all clients; others may join. */
   async kill(): Promise<void> {
     const left = this.#clients;
