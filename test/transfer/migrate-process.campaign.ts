@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { prefixRange, rangeAfter } from "../../src/store/ranges.ts";
 import type { Range, Store } from "../../src/store/store.ts";
@@ -107,7 +108,7 @@ async function killMidway(from: string, to: string): Promise<void> {
   for (const point of killPoints) await killAt(point, from, to);
 }
 
-/** It is frozen while it is looked at: what was seen is what the kill leaves. */
+/** When it has come that far it is frozen and looked at once more: what is seen then is what the kill leaves. */
 async function killAt(point: (typeof killPoints)[number], from: string, to: string): Promise<void> {
   await using destination = await openEngine(to);
   const running = migrate(from, to);
@@ -116,12 +117,18 @@ async function killAt(point: (typeof killPoints)[number], from: string, to: stri
     if (facts.seal?.state !== "filling" || records.length === 0) return false;
     return stages.indexOf((facts.seal.progress as { readonly stage: string }).stage) >= stages.indexOf(point);
   };
-  for (;;) {
+  const isFrozenThere = async (): Promise<boolean> => {
     running.child.kill("SIGSTOP");
-    if (running.child.exitCode !== null || (await isThere())) break;
+    try {
+      if (await isThere()) return true;
+    } catch (error) {
+      // Frozen where it keeps everybody out of the file, it must go on first.
+      if (!isHoldfastError(error, "unavailable")) throw error;
+    }
     running.child.kill("SIGCONT");
-    await systemClock.sleep(5);
-  }
+    return false;
+  };
+  while (running.child.exitCode === null && !((await isThere()) && (await isFrozenThere()))) await systemClock.sleep(5);
   running.child.kill("SIGKILL");
   expect(await running.finished).toMatchObject({ code: null });
   expect(await isThere()).toBe(true);
