@@ -5,7 +5,7 @@ import type { Message } from "../../../src/verify/worker-process.ts";
 import type { PaceSampler } from "../pace.ts";
 
 /** The calls that are held to their deadline. */
-export type CallKind = "commit" | "read" | "readRequest" | "log" | "count" | "health";
+export type CallKind = "commit" | "read" | "past read" | "readRequest" | "log" | "count" | "health";
 
 /** One call as its caller saw it. `ended` and `tookMs` are missing while it has not come back. */
 export interface Call {
@@ -57,7 +57,7 @@ export class CallRecorder {
   store(store: Store): Store {
     return {
       ...store,
-      read: (ranges, options) => this.record("read", () => store.read(ranges, options)),
+      read: (ranges, options) => this.record(options?.at === undefined ? "read" : "past read", () => store.read(ranges, options)),
       commit: (commit) => this.record("commit", () => store.commit(commit)),
       readRequest: (key) => this.record("readRequest", () => store.readRequest(key)),
       log: (query) => this.record("log", () => store.log(query)),
