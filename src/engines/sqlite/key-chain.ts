@@ -1,6 +1,10 @@
+import { revisionAt } from "../../store/place.ts";
+import { damagedRecord, keySum, linkSum, placeSum, requireSum, slotSum, tombstoneSum } from "../../store/record-sum.ts";
 import type { Range } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { logId } from "./log-id.ts";
+import { logId, placeIn } from "./log-id.ts";
+import { keyName, rowName } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
 /** Walks along the chain of a key's rows; how it is made is told in store/place.ts. */
@@ -12,23 +16,63 @@ export interface Head {
 
 /** Every key in the range that has a history: what is there and what was there. In key order. */
 export function readHeads(connection: Connection, namespaceId: number, range: Range, options: { readonly reverse?: boolean; readonly limit: number }): Head[] {
-  const part = (table: string): string => `SELECT k, place FROM ${table} WHERE ns = ?1 AND k >= ?2 AND k < ?3`;
-  const sql = `${part("kv")} UNION ALL ${part("tombstone")} ORDER BY k ${options.reverse ? "DESC" : "ASC"} LIMIT ?4`;
-  return connection.statement(sql).all(namespaceId, startOf(range), endOf(range), options.limit) as Head[];
+  const sql = `${headRows("k >= ?2 AND k < ?3")} ORDER BY k ${options.reverse ? "DESC" : "ASC"} LIMIT ?4`;
+  return (connection.statement(sql).all(namespaceId, startOf(range), endOf(range), options.limit) as RawHead[]).map((row) => requireHead(namespaceId, row));
 }
 
-interface Link {
+/** SQL for the keys of namespace `?1`, there or gone, as {@link RawHead}; `where` is SQL, never input. */
+export const headRows = (where: string): string =>
+  `SELECT k, place, anchor, ver, slot_sum, exp, created, findable FROM kv WHERE ns = ?1 AND ${where}
+   UNION ALL SELECT k, place, anchor, ver, sum, NULL, NULL, NULL FROM tombstone WHERE ns = ?1 AND ${where}`;
+
+export interface RawHead extends Head {
+  readonly ver: number;
+  readonly anchor: number | null;
+  readonly slot_sum: number;
+  readonly exp: number | null;
+  readonly created: number;
+  /** Of a tombstone: null. */
+  readonly findable: number | null;
+}
+
+export function requireHead(namespaceId: number, row: RawHead): RawHead {
+  const { k, place, anchor, ver, slot_sum, exp, created, findable } = row;
+  const computed = findable === null ? tombstoneSum(namespaceId, k, place, anchor, ver) : slotSum(keySum(placeSum(namespaceId, place), k, ver, exp, created), anchor, findable);
+  requireSum(computed, slot_sum, () => keyName(k));
+  return row;
+}
+
+export function readHead(connection: Connection, namespaceId: number, key: string): RawHead | undefined {
+  const row = connection.statement(headRows("k = ?2")).get(namespaceId, key) as RawHead | undefined;
+  return row && requireHead(namespaceId, row);
+}
+
+export const linkColumns = `${placeIn("id")} AS place, at, prev, jump, link_sum`;
+
+export interface RawLink {
+  readonly place: number;
+  readonly at: number;
   readonly prev: number | null;
   readonly jump: number | null;
+  readonly link_sum: number;
+}
+
+export function requireLink(namespaceId: number, { place, at, prev, jump, link_sum }: RawLink): void {
+  requireSum(linkSum(placeSum(namespaceId, place), at, prev, jump), link_sum, () => rowName(place));
 }
 
 /** The newest place of the chain below `bound`; undefined when there is none. */
-export function newestBelow(connection: Connection, namespaceId: number, head: number, bound: number): number | undefined {
-  const step = connection.statement(`SELECT prev, jump FROM log WHERE id = ${logId("?1", "?2")}`);
+export function newestBelow(connection: Connection, { id, compacted }: Pick<NamespaceRow, "id" | "compacted">, head: number, bound: number): number | undefined {
+  const step = connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?1", "?2")}`);
   let place: number | null = head;
   while (place !== null && place >= bound) {
-    const link = step.get(namespaceId, place) as Link | undefined;
-    if (link === undefined) return undefined;
+    const link = step.get(id, place) as RawLink | undefined;
+    if (link === undefined) {
+      // What compaction let go of is the end of the chain; anything newer must be there.
+      if (revisionAt(place) <= compacted) return undefined;
+      throw damagedRecord(rowName(place));
+    }
+    requireLink(id, link);
     place = link.jump !== null && link.jump >= bound ? link.jump : link.prev;
   }
   return place ?? undefined;

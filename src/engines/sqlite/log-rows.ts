@@ -1,5 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 import { revisionAt, seqAt } from "../../store/place.ts";
+import { damagedRecord, entrySum, keySum, logRowSum, placeSum, requireSum, valueSum } from "../../store/record-sum.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
 import { placeIn } from "./log-id.ts";
 
@@ -9,7 +10,7 @@ export const opCode = { put: 0, delete: 1, expire: 2 } as const;
 
 /** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
 export const logColumns = (values: boolean): string =>
-  `${placeIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject${values ? ", log.v" : ""}`;
+  `${placeIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject, log.lapse, log.sum${values ? ", log.v_sum, log.v" : ""}`;
 
 export interface RawLogRow {
   readonly place: number;
@@ -24,8 +25,31 @@ export interface RawLogRow {
   readonly kind: string | null;
   readonly act: string | null;
   readonly subject: string | null;
+  readonly lapse: string | null;
+  readonly sum: number;
+  readonly v_sum?: number;
   readonly v?: string | null;
 }
+
+/** The row as it was written, or `store_damaged`. To be called on every row of the log before anything in it is used. */
+export function requireIntact(namespaceId: number, row: RawLogRow): RawLogRow {
+  const { place, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, sum, v, v_sum } = row;
+  const name = (): string => rowName(place);
+  const start = placeSum(namespaceId, place);
+  requireSum(logRowSum(entrySum(keySum(start, k, ver, exp, created), at, writer, agent), op, kind, act, subject, lapse), sum, name);
+  if (v_sum !== undefined) requireSum(valueSum(start, v), v_sum, name);
+  return row;
+}
+
+/** The same for a row that something stored points to: it must be there. */
+export function requireLogRow(namespaceId: number, place: number, row: unknown): RawLogRow {
+  if (row === undefined) throw damagedRecord(rowName(place));
+  return requireIntact(namespaceId, row as RawLogRow);
+}
+
+export const rowName = (place: number): string => `revision ${revisionAt(place)} in the log (row ${seqAt(place)})`;
+/** Shortened: a damaged key can be any text. */
+export const keyName = (key: unknown): string => `key ${JSON.stringify(String(key).slice(0, 200))}`;
 
 /** What an entry is made of: a row of the log, or of `kv` where no value is wanted. */
 export type RawEntry = Pick<RawLogRow, "place" | "k" | "ver" | "exp" | "created" | "at" | "writer" | "agent" | "v">;

@@ -27,9 +27,12 @@ import type {
   StoredRecord,
   StoredRequest,
 } from "../../store/store.ts";
+import type { Note } from "./acknowledged.ts";
+import { readNotes } from "./acknowledged.ts";
 import { writeBackup } from "./backup-file.ts";
 import { Bell } from "./bell.ts";
-import { Batch, BatchStatements, readStoredRequest } from "./commit-batch.ts";
+import { checkPages, readSchemaSum, schemaSum } from "./check-file.ts";
+import { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
 import type { DriverName, SqliteDriver } from "./driver.ts";
@@ -40,16 +43,19 @@ import { clearSlice, dumpPage, loadRecords } from "./moving.ts";
 import { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, readNamespace, writeSeal } from "./namespace-row.ts";
+import { checkedWholeBytes as defaultCheckedWholeBytes, requireSound } from "./open-checks.ts";
 import { countLive, readEntries } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
 import { retryBusy } from "./retry-busy.ts";
+import type { Migration } from "./schema.ts";
 import { readPragma } from "./schema.ts";
-import { isBusy, isIoError, isSuspect, translateSqliteError } from "./sqlite-errors.ts";
+import { damagedError, isBusy, isIoError, isSuspect, mayBeDamage, translateSqliteError } from "./sqlite-errors.ts";
 import type { FileSystemType } from "./store-file.ts";
 import { prepareStoreFile, rememberOpened } from "./store-file.ts";
 import type { Standing } from "./store-place.ts";
 import { lostCommitError, lostError, StorePlace } from "./store-place.ts";
+import { readStoredRequest } from "./stored-request.ts";
 import { searchText } from "./text-index.ts";
 
 /** How old the last look at the store's names may be when something is read; what is written is looked after each time. */
@@ -65,7 +71,9 @@ export interface SqliteEngineOptions {
   /** Asks what kind of file system a folder is on. */
   readonly fileSystemType?: FileSystemType;
   /** Steps of the schema; another list only in tests of the migration itself. */
-  readonly migrations?: readonly string[];
+  readonly migrations?: readonly Migration[];
+  /** A store up to this size is checked whole when it is opened. */
+  readonly checkedWholeBytes?: number;
 }
 
 interface Open {
@@ -92,7 +100,8 @@ class SqliteEngine implements Engine {
   readonly #host: Clock;
   readonly #clock: NamespaceClock;
   readonly #log: Log;
-  readonly #migrations: readonly string[] | undefined;
+  readonly #migrations: readonly Migration[] | undefined;
+  readonly #checkedWholeBytes: number;
   readonly #bell: Bell;
   #open: Open | undefined;
   /** The disk failed: what is opened next has to prove itself first. */
@@ -102,7 +111,12 @@ class SqliteEngine implements Engine {
   #standing: Standing = "in place";
   #closed = false;
 
-  constructor(driver: SqliteDriver, path: string, place: StorePlace, { clock = systemClock, log = silentLog, migrations }: SqliteEngineOptions) {
+  constructor(
+    driver: SqliteDriver,
+    path: string,
+    place: StorePlace,
+    { clock = systemClock, log = silentLog, migrations, checkedWholeBytes = defaultCheckedWholeBytes }: SqliteEngineOptions,
+  ) {
     this.#driver = driver;
     this.#path = path;
     this.#place = place;
@@ -110,7 +124,8 @@ class SqliteEngine implements Engine {
     this.#clock = new NamespaceClock(clock);
     this.#log = log;
     this.#migrations = migrations;
-    this.#bell = new Bell(`${path}-bell`, () => this.#hasChangedElsewhere(), log);
+    this.#checkedWholeBytes = checkedWholeBytes;
+    this.#bell = new Bell(path, () => this.#hasChangedElsewhere(), log);
   }
 
   async ready(): Promise<void> {
@@ -131,9 +146,9 @@ class SqliteEngine implements Engine {
       const batch = new Batch(connection, statements, this.#clock, namespace);
       requireUnsealed(batch.seal, "commit");
       const results = commits.map((commit) => batch.apply(commit));
-      return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
+      return { keep: batch.finish(), result: { results, rings: batch.tookRevision }, note: batch.note };
     });
-    // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
+    // Whoever waits for this commit is answered first; whoever watches here hears of it a moment later.
     if (rings) this.#bell.ringSoon(namespace, this.#host);
     return results;
   }
@@ -173,9 +188,9 @@ class SqliteEngine implements Engine {
       const batch = new Batch(connection, statements, this.#clock, namespace);
       const result = sweepSlice(connection, batch, space, nowMs, limit);
       batch.finish();
-      return { keep: true, result };
+      return { keep: true, result, note: batch.note };
     });
-    if (swept > 0) this.#bell.ring(namespace);
+    if (swept > 0) this.#bell.ringSoon(namespace, this.#host);
     return swept;
   }
 
@@ -239,6 +254,8 @@ class SqliteEngine implements Engine {
   }
 
   async clear(namespace: string): Promise<void> {
+    const { id } = await this.#reading((connection) => readNamespace(connection, namespace));
+    if (id > 0) this.#bell.forget(id);
     for (let more = true; more; ) ({ more } = await this.#writing(({ connection }) => ({ keep: true, result: clearSlice(connection, ensureNamespace(connection, namespace)) })));
   }
 
@@ -263,16 +280,21 @@ class SqliteEngine implements Engine {
   }
 
   /** Nobody is answered when the file has lost its name meanwhile: what was written would be found by nobody. */
-  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T }): Promise<T> {
+  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T; readonly note?: Note }): Promise<T> {
     return this.#perform((open) => {
       let kept = false;
+      let note: Note | undefined;
       const result = open.connection.writing(() => {
         const written = work(open);
         kept = written.keep;
+        note = written.note;
         return written;
       });
       const standing = this.#place.glance();
-      if (standing === "in place") return result;
+      if (standing === "in place") {
+        if (kept && note !== undefined) this.#bell.acknowledge(note);
+        return result;
+      }
       const lost = this.#lose(standing);
       throw kept ? lostCommitError() : lost;
     });
@@ -316,18 +338,21 @@ class SqliteEngine implements Engine {
   #connect(): Open {
     for (let attempt = 1; ; attempt += 1) {
       const file = this.#place.requireOpenable();
+      // Before SQLite looks at its log: whatever was noted by then must be in the store afterwards.
+      const notes = readNotes(this.#bell.path, this.#path);
       rememberOpened(file);
       const connection = this.#openFile();
       const standing = this.#place.remember(file);
-      if (standing === "in place") return this.#prove(connection);
+      if (standing === "in place") return this.#prove(connection, notes);
       connection.drop();
       // Some file systems give a file another number when it is first written to: once more tells that from a file that was replaced.
       if (attempt === openAttemptsMax) throw lostError(standing);
     }
   }
 
-  #prove(connection: Connection): Open {
+  #prove(connection: Connection, notes: readonly Note[]): Open {
     try {
+      requireSound(connection, notes, this.#migrations === undefined, this.#checkedWholeBytes);
       if (this.#mustVerify) settle(connection);
       this.#mustVerify = false;
       this.#dataVersion = undefined;
@@ -358,12 +383,27 @@ class SqliteEngine implements Engine {
       return error instanceof CommitFailure ? lostCommitError() : lost;
     }
     const failure = error instanceof CommitFailure && isIoError(cause) ? this.#judgeLostCommit(cause) : translateSqliteError(cause);
+    if (failure.code === "internal" && mayBeDamage(cause) && this.#isDamaged()) return damagedError("The store's file is damaged.", cause);
     if (isSuspect(cause)) {
       this.#log("error", "store_suspect", { reason: (cause as Error).message });
       this.#close();
       this.#mustVerify = true;
     }
     return failure;
+  }
+
+  /** Asks SQLite, on a connection of its own: the one that failed may be none. */
+  #isDamaged(): boolean {
+    try {
+      const database = this.#driver.open(this.#path);
+      try {
+        return (this.#migrations === undefined && readSchemaSum(database) !== schemaSum) || checkPages(database, 1).length > 0;
+      } finally {
+        database.close();
+      }
+    } catch (error) {
+      return !isBusy(error);
+    }
   }
 
   /**

@@ -1,9 +1,13 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { revisionAt } from "../../store/place.ts";
+import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
+import type { RawHead } from "./key-chain.ts";
+import { requireHead } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
+import { keyName, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 
 /**
@@ -14,44 +18,76 @@ import type { NamespaceRow } from "./namespace-row.ts";
  */
 export function addDocument(connection: Connection, namespaceId: number, key: string, place: number, { area, length, terms }: IndexedText): void {
   const areaId = ensureArea(connection, namespaceId, area);
-  connection.statement("UPDATE area SET documents = documents + 1, length = length + ? WHERE id = ?").run(length, areaId);
+  connection.statement("UPDATE area SET documents = documents + 1, length = length + ?1, sum = sum - 1 - ?1 WHERE id = ?2").run(length, areaId);
   const names = JSON.stringify(terms.map(([term]) => term));
-  connection.statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?)").run(namespaceId, key, areaId, place, length, names);
-  const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?)");
-  for (const [term, weight] of terms) posting.run(areaId, term, place, weight, length);
-  connection.statement("INSERT INTO term SELECT ?, value, 1 FROM json_each(?) WHERE true ON CONFLICT DO UPDATE SET documents = documents + 1").run(areaId, names);
+  connection
+    .statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)")
+    .run(namespaceId, key, areaId, place, length, names, documentSum(namespaceId, key, areaId, place, length, names));
+  const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?)");
+  const sums = terms.map(([term]) => termSum(areaId, term));
+  for (const [i, [term, weight]] of terms.entries()) posting.run(areaId, term, place, weight, length, postingSum(sums[i] as number, place, weight, length));
+  connection
+    .statement(
+      `INSERT INTO term SELECT ?, t.value, 1, s.value - 1 FROM json_each(?) AS t CROSS JOIN json_each(?) AS s ON s.key = t.key WHERE true
+       ON CONFLICT DO UPDATE SET documents = documents + 1, sum = sum - 1`,
+    )
+    .run(areaId, names, JSON.stringify(sums));
+}
+
+interface RawDocument {
+  readonly area: number;
+  readonly place: number;
+  readonly length: number;
+  readonly terms: string;
+  readonly sum: number;
+}
+
+/** What the index has of an entry that says it is findable. */
+export function requireDocument(connection: Connection, namespaceId: number, key: string): RawDocument {
+  const found = connection.statement("SELECT area, place, length, terms, sum FROM document WHERE ns = ? AND k = ?").get(namespaceId, key) as RawDocument | undefined;
+  if (found === undefined) throw damagedRecord(keyName(key));
+  requireSum(documentSum(namespaceId, key, found.area, found.place, found.length, found.terms), found.sum, () => keyName(key));
+  return found;
 }
 
 export function removeDocument(connection: Connection, namespaceId: number, key: string): void {
-  const found = connection.statement("SELECT area, place, length, terms FROM document WHERE ns = ? AND k = ?").get(namespaceId, key) as
-    | { readonly area: number; readonly place: number; readonly length: number; readonly terms: string }
-    | undefined;
-  if (found === undefined) return;
+  const found = requireDocument(connection, namespaceId, key);
   connection.statement("DELETE FROM document WHERE ns = ? AND k = ?").run(namespaceId, key);
-  connection.statement("UPDATE area SET documents = documents - 1, length = length - ? WHERE id = ?").run(found.length, found.area);
+  connection.statement("UPDATE area SET documents = documents - 1, length = length - ?1, sum = sum + 1 + ?1 WHERE id = ?2").run(found.length, found.area);
   connection.statement("DELETE FROM posting WHERE area = ? AND place = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.place, found.terms);
-  connection.statement("UPDATE term SET documents = documents - 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.terms);
+  connection.statement("UPDATE term SET documents = documents - 1, sum = sum + 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.terms);
   connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").run(found.area, found.terms);
 }
 
 function ensureArea(connection: Connection, namespaceId: number, name: string): number {
   const found = connection.statement("SELECT id FROM area WHERE ns = ? AND name = ?").get(namespaceId, name) as { readonly id: number } | undefined;
   if (found !== undefined) return found.id;
-  return (connection.statement("INSERT INTO area (ns, name, documents, length) VALUES (?, ?, 0, 0) RETURNING id").get(namespaceId, name) as { readonly id: number }).id;
+  const { id } = connection.statement("INSERT INTO area (ns, name, documents, length, sum) VALUES (?, ?, 0, 0, 0) RETURNING id").get(namespaceId, name) as { readonly id: number };
+  connection.statement("UPDATE area SET sum = ? WHERE id = ?").run(areaSum(namespaceId, id, name), id);
+  return id;
 }
 
 interface Area {
   readonly id: number;
+  readonly name: string;
   readonly documents: number;
   readonly length: number;
+  readonly sum: number;
+}
+
+/** All of a namespace: they are a handful, and one whose name is damaged is then not taken for one that is not there. */
+export function readAreas(connection: Connection, namespaceId: number): Area[] {
+  const areas = connection.statement("SELECT id, name, documents, length, sum FROM area WHERE ns = ?").all(namespaceId) as Area[];
+  for (const { id, name, documents, length, sum } of areas)
+    requireSum(areaSum(namespaceId, id, name) - documents - length, sum, () => `the text index of area ${JSON.stringify(String(name).slice(0, 200))}`);
+  return areas;
 }
 
 /** Inside one read transaction. */
 export function searchText(connection: Connection, space: NamespaceRow, nowMs: number, { areas: names, terms }: SearchQuery): SearchAnswer {
-  const byName = connection.statement("SELECT id, documents, length FROM area WHERE ns = ? AND name = ?");
-  const areas = names.flatMap((name) => (byName.all(space.id, name) as Area[]).filter((area) => area.documents > 0));
-  const count = connection.statement("SELECT documents FROM term WHERE area = ? AND term = ?");
-  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + ((count.get(id, term) as { readonly documents: number } | undefined)?.documents ?? 0), 0));
+  const all = readAreas(connection, space.id);
+  const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
+  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
   return {
     revision: space.revision,
     documents: areas.reduce((sum, area) => sum + area.documents, 0),
@@ -61,6 +97,17 @@ export function searchText(connection: Connection, space: NamespaceRow, nowMs: n
   };
 }
 
+function countOf(connection: Connection, areaId: number, term: string): number {
+  const found = connection.statement("SELECT documents, sum FROM term WHERE area = ? AND term = ?").get(areaId, term) as
+    | { readonly documents: number; readonly sum: number }
+    | undefined;
+  if (found === undefined) return 0;
+  requireSum(termSum(areaId, term) - found.documents, found.sum, () => termName(term));
+  return found.documents;
+}
+
+export const termName = (term: string): string => `the text index of term ${JSON.stringify(term)}`;
+
 interface Candidate {
   readonly length: number;
   readonly weights: number[];
@@ -69,15 +116,24 @@ interface Posting {
   readonly place: number;
   readonly weight: number;
   readonly length: number;
+  readonly sum: number;
+}
+
+function requirePostings(areaId: number, term: string, postings: readonly Posting[]): readonly Posting[] {
+  const start = termSum(areaId, term);
+  for (const { place, weight, length, sum } of postings) requireSum(postingSum(start, place, weight, length), sum, () => termName(term));
+  return postings;
 }
 
 function readHits(connection: Connection, space: NamespaceRow, nowMs: number, areas: readonly Area[], terms: readonly string[], frequencies: readonly number[]): SearchHit[] {
   const essential = new Set(essentialTerms(frequencies));
   const candidates = new Map<number, Candidate>();
   const noWeights = terms.map(() => 0);
-  const newest = connection.statement(`SELECT place, weight, length FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
+  const newest = connection.statement(`SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
   for (const i of essential) {
-    const postings = areas.flatMap(({ id }) => newest.all(id, terms[i] as string) as Posting[]);
+    const postings = areas.flatMap(({ id }) => requirePostings(id, terms[i] as string, newest.all(id, terms[i] as string) as Posting[]));
+    // Counted when they were written: one that is missing would leave its entry out without a sign.
+    if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(terms[i] as string));
     if (areas.length > 1) postings.sort((a, b) => b.place - a.place);
     for (const { place, weight, length } of postings.slice(0, limits.searchCandidatesMax)) {
       const candidate = candidates.get(place) ?? { length, weights: [...noWeights] };
@@ -88,16 +144,23 @@ function readHits(connection: Connection, space: NamespaceRow, nowMs: number, ar
   if (candidates.size === 0) return [];
   const places = JSON.stringify([...candidates.keys()]);
   // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
-  const probe = connection.statement("SELECT p.place, p.weight FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
+  const probe = connection.statement("SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
   for (const [i, frequency] of frequencies.entries()) {
     if (frequency === 0 || (essential.has(i) && frequency <= limits.searchCandidatesMax)) continue;
-    for (const { id } of areas) for (const { place, weight } of probe.all(places, id, terms[i] as string) as Posting[]) (candidates.get(place) as Candidate).weights[i] = weight;
+    for (const { id } of areas)
+      for (const { place, weight } of requirePostings(id, terms[i] as string, probe.all(places, id, terms[i] as string) as Posting[]))
+        (candidates.get(place) as Candidate).weights[i] = weight;
   }
-  const live = connection
+  // Outer joins: whatever has postings is in the log and among the entries, or damaged.
+  const found = connection
     .statement(
-      `SELECT c.value AS place, kv.k AS key FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")}
-       CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value AND (kv.exp IS NULL OR kv.exp > ?)`,
+      `SELECT c.value AS at_place, kv.k, kv.place, kv.anchor, kv.ver, kv.slot_sum, kv.exp, kv.created, kv.findable
+       FROM json_each(?) AS c LEFT JOIN log ON log.id = ${logId("?", "c.value")} LEFT JOIN kv ON kv.ns = ? AND kv.k = log.k`,
     )
-    .all(places, space.id, space.id, nowMs) as { readonly place: number; readonly key: string }[];
-  return live.map(({ place, key }) => ({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) }));
+    .all(places, space.id, space.id) as (RawHead & { readonly at_place: number })[];
+  return found.flatMap((row) => {
+    if (row.place !== row.at_place) throw damagedRecord(rowName(row.at_place));
+    const { k, place, exp } = requireHead(space.id, row);
+    return exp === null || exp > nowMs ? [{ key: k, revision: revisionAt(place), ...(candidates.get(place) as Candidate) }] : [];
+  });
 }

@@ -1,0 +1,193 @@
+import { revisionAt, seqAt } from "../../store/place.ts";
+import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
+import type { Connection } from "./connection.ts";
+import type { RawHead, RawLink } from "./key-chain.ts";
+import { headRows, readHead, requireHead, requireLink } from "./key-chain.ts";
+import { logId } from "./log-id.ts";
+import type { RawLogRow } from "./log-rows.ts";
+import { keyName, logColumns, opCode, requireIntact, requireLogRow, rowName } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { namespaceName, readNamespace } from "./namespace-row.ts";
+import { requestName } from "./stored-request.ts";
+import { readAreas, requireDocument, termName } from "./text-index.ts";
+
+const rowsPerFetch = 500;
+/** Named in a report; whoever has more restores a backup in any case. */
+const damagedMax = 50;
+
+/** Told how many rows were read since the last time. */
+export type OnRows = (rows: number) => void;
+
+/**
+ * Inside one read transaction: reads every record, each against its checksum and against the others that must agree with it, and names what is
+ * damaged or missing. The log and the entries say the same thing twice, so a row that is missing from one of them shows in the other.
+ */
+export function checkRecords(connection: Connection, onRows: OnRows = () => {}): readonly string[] {
+  const damage = new Damage();
+  // Not by the index on names: that is what would hide a damaged one.
+  const names = connection.statement("SELECT name FROM namespace NOT INDEXED ORDER BY id").all() as { readonly name: string }[];
+  for (const { name } of names) {
+    let space: NamespaceRow | undefined;
+    damage.catch(() => {
+      space = requireNamespace(connection, name);
+    });
+    if (space === undefined) continue;
+    checkHeads(connection, space, damage, onRows);
+    checkLog(connection, space, damage, onRows);
+    checkRequests(connection, space, damage, onRows);
+    checkIndex(connection, space, damage, onRows);
+  }
+  return damage.records;
+}
+
+/** By its name, as everybody finds it: a damaged name or index leads nowhere, or to another namespace. */
+export function requireNamespace(connection: Connection, name: string): NamespaceRow {
+  const space = readNamespace(connection, name);
+  if (space.id === 0) throw damagedRecord(namespaceName(name));
+  return space;
+}
+
+class Damage {
+  readonly #records = new Set<string>();
+
+  get records(): readonly string[] {
+    return [...this.#records];
+  }
+
+  /** Goes on after a damaged record, up to a bound. */
+  catch(check: () => void): void {
+    if (this.#records.size >= damagedMax) return;
+    try {
+      check();
+    } catch (error) {
+      const record = (error as { readonly details?: { readonly record?: unknown } }).details?.record;
+      if (typeof record !== "string") throw error;
+      this.#records.add(record);
+    }
+  }
+
+  add(isWrong: boolean, record: string): void {
+    if (isWrong && this.#records.size < damagedMax) this.#records.add(record);
+  }
+}
+
+function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  const page = connection.statement(`${headRows("k > ?2")} ORDER BY k LIMIT ${rowsPerFetch}`);
+  const rowAt = connection.statement(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
+  let tombstones = 0;
+  for (let after = "", more = true; more; ) {
+    const heads = page.all(space.id, after) as RawHead[];
+    for (const head of heads) {
+      if (head.findable === null) tombstones += 1;
+      damage.catch(() => checkHead(connection, space, head, rowAt.get(space.id, head.place)));
+    }
+    onRows(heads.length);
+    after = heads.at(-1)?.k ?? "";
+    more = heads.length === rowsPerFetch;
+  }
+  damage.add(tombstones !== space.tombstones, namespaceName(space.name));
+}
+
+function checkHead(connection: Connection, space: NamespaceRow, head: RawHead, found: unknown): void {
+  const { k, place, ver, findable } = requireHead(space.id, head);
+  // Compaction lets go of rows that only say that a key is gone.
+  if (findable === null && found === undefined && revisionAt(place) <= space.compacted) return;
+  const row = requireLogRow(space.id, place, found);
+  if (row.k !== k || row.ver !== ver || (row.op === opCode.put) !== (findable !== null)) throw damagedRecord(keyName(k));
+  if (findable === 1 && requireDocument(connection, space.id, k).place !== place) throw damagedRecord(keyName(k));
+}
+
+function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  const page = connection.statement(
+    `SELECT ${logColumns(true)}, log.prev, log.jump, log.link_sum FROM log WHERE id > ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`,
+  );
+  const fits = follower(space);
+  for (let after = 0, more = true; more; ) {
+    const rows = page.all(space.id, after) as (RawLogRow & RawLink)[];
+    for (const row of rows)
+      damage.catch(() => {
+        requireLink(space.id, requireIntact(space.id, row) as RawLogRow & RawLink);
+        if (!fits(row.place)) throw damagedRecord(rowName(row.place));
+        const head = readHead(connection, space.id, row.k);
+        if (head === undefined || head.place < row.place) throw damagedRecord(keyName(row.k));
+      });
+    onRows(rows.length);
+    after = rows.at(-1)?.place ?? 0;
+    more = rows.length === rowsPerFetch;
+  }
+}
+
+/** Above what is compacted revisions have no gaps but the known ones, and their rows are numbered from 0. */
+function follower({ compacted, gaps }: NamespaceRow): (place: number) => boolean {
+  let [revision, seq] = [compacted, Number.POSITIVE_INFINITY];
+  return (place) => {
+    const [nextRevision, nextSeq] = [revisionAt(place), seqAt(place)];
+    if (nextRevision <= compacted) return true;
+    const [before, seqBefore] = [revision, seq];
+    [revision, seq] = [nextRevision, nextSeq];
+    if (nextRevision === before) return nextSeq === seqBefore + 1;
+    return nextSeq === 0 && (nextRevision === before + 1 || gaps.some(([kept, base]) => before <= kept && nextRevision >= base));
+  };
+}
+
+function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  const page = connection.statement(`SELECT key, fingerprint, kept_until, outcome, sum FROM request WHERE ns = ? AND key > ? ORDER BY key LIMIT ${rowsPerFetch}`);
+  for (let after = "", more = true; more; ) {
+    const rows = page.all(id, after) as { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }[];
+    for (const { key, fingerprint, kept_until, outcome, sum } of rows)
+      damage.catch(() => requireSum(requestSum(id, key, fingerprint, kept_until, outcome), sum, () => requestName(key)));
+    onRows(rows.length);
+    after = rows.at(-1)?.key ?? "";
+    more = rows.length === rowsPerFetch;
+  }
+}
+
+interface PostingRow {
+  readonly term: string;
+  readonly place: number;
+  readonly weight: number;
+  readonly length: number;
+  readonly sum: number;
+}
+
+function checkIndex(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  damage.catch(() => {
+    for (const area of readAreas(connection, id)) checkArea(connection, area, damage, onRows);
+  });
+}
+
+function checkArea(
+  connection: Connection,
+  area: { readonly id: number; readonly name: string; readonly documents: number; readonly length: number },
+  damage: Damage,
+  onRows: OnRows,
+): void {
+  const page = connection.statement(`SELECT term, place, weight, length, sum FROM posting WHERE area = ?1 AND (term, place) > (?2, ?3) ORDER BY term, place LIMIT ${rowsPerFetch}`);
+  for (let [term, place, more] = ["", 0, true]; more; ) {
+    const rows = page.all(area.id, term, place) as PostingRow[];
+    for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, () => termName(row.term)));
+    onRows(rows.length);
+    term = rows.at(-1)?.term ?? "";
+    place = rows.at(-1)?.place ?? 0;
+    more = rows.length === rowsPerFetch;
+  }
+  checkTerms(connection, area.id, damage, onRows);
+  const { documents } = connection.statement("SELECT count(*) AS documents FROM document WHERE area = ?").get(area.id) as { readonly documents: number };
+  damage.add(documents !== area.documents, `the text index of area ${JSON.stringify(area.name)}`);
+}
+
+function checkTerms(connection: Connection, areaId: number, damage: Damage, onRows: OnRows): void {
+  const counted = "SELECT count(*) FROM posting WHERE posting.area = term.area AND posting.term = term.term";
+  const page = connection.statement(`SELECT term, documents, sum, (${counted}) AS counted FROM term WHERE area = ? AND term > ? ORDER BY term LIMIT ${rowsPerFetch}`);
+  for (let after = "", more = true; more; ) {
+    const rows = page.all(areaId, after) as { readonly term: string; readonly documents: number; readonly sum: number; readonly counted: number }[];
+    for (const { term, documents, sum, counted: found } of rows)
+      damage.catch(() => {
+        requireSum(termSum(areaId, term) - documents, sum, () => termName(term));
+        if (found !== documents) throw damagedRecord(termName(term));
+      });
+    onRows(rows.length);
+    after = rows.at(-1)?.term ?? "";
+    more = rows.length === rowsPerFetch;
+  }
+}
