@@ -1,11 +1,11 @@
-import { revisionAt, seqAt } from "../../store/place.ts";
+import { revisionAt } from "../../store/place.ts";
 import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead, RawLink } from "./key-chain.ts";
 import { headRows, readHead, requireHead, requireLink } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { keyName, logColumns, opCode, requireIntact, requireLogRow, rowName } from "./log-rows.ts";
+import { follower, keyName, logColumns, opCode, requireIntact, requireLogRow, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
 import { requestName } from "./stored-request.ts";
@@ -101,7 +101,7 @@ function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, o
   const page = connection.statement(
     `SELECT ${logColumns(true)}, log.prev, log.jump, log.link_sum FROM log WHERE id > ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`,
   );
-  const fits = follower(space);
+  const fits = follower(space, space.compacted);
   for (let after = 0, more = true; more; ) {
     const rows = page.all(space.id, after) as (RawLogRow & RawLink)[];
     for (const row of rows)
@@ -115,19 +115,6 @@ function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, o
     after = rows.at(-1)?.place ?? 0;
     more = rows.length === rowsPerFetch;
   }
-}
-
-/** Above what is compacted revisions have no gaps but the known ones, and their rows are numbered from 0. */
-function follower({ compacted, gaps }: NamespaceRow): (place: number) => boolean {
-  let [revision, seq] = [compacted, Number.POSITIVE_INFINITY];
-  return (place) => {
-    const [nextRevision, nextSeq] = [revisionAt(place), seqAt(place)];
-    if (nextRevision <= compacted) return true;
-    const [before, seqBefore] = [revision, seq];
-    [revision, seq] = [nextRevision, nextSeq];
-    if (nextRevision === before) return nextSeq === seqBefore + 1;
-    return nextSeq === 0 && (nextRevision === before + 1 || gaps.some(([kept, base]) => before <= kept && nextRevision >= base));
-  };
 }
 
 function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {

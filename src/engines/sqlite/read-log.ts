@@ -9,7 +9,7 @@ import type { RawLink } from "./key-chain.ts";
 import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { keyName, logColumns, requireIntact, requireLogRow, toLogRow } from "./log-rows.ts";
+import { follower, keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
@@ -79,13 +79,22 @@ function spanEnd(from: Revision, gaps: NamespaceRow["gaps"]): Revision {
   return to;
 }
 
+/** `rows` in the log's order; `after`: the revision they must begin behind, if any. */
+function requireUnbroken(space: NamespaceRow, rows: readonly RawLogRow[], after: Revision | undefined): void {
+  const follows = follower(space, after);
+  for (const { place } of rows) if (!follows(place)) throw damagedRecord(rowName(place));
+}
+
 function fetchByRevision(connection: Connection, space: NamespaceRow, query: LogQuery, { from, to }: Span, count: number): RawLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
   const sql = `SELECT ${logColumns(query.values !== false)} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
   const rows = connection.statement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
-  return rows.map((row) => requireIntact(space.id, row));
+  for (const row of rows) requireIntact(space.id, row);
+  // Without a filter nothing may be missing in between: a watcher would never hear of it.
+  if (filters.length === 0) requireUnbroken(space, query.reverse ? rows.toReversed() : rows, query.reverse ? undefined : Math.max(space.compacted, from - 1));
+  return rows;
 }
 
 type ChainRow = RawLogRow & RawLink;

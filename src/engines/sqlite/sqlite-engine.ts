@@ -43,7 +43,7 @@ import { clearSlice, dumpPage, loadRecords } from "./moving.ts";
 import { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, readNamespace, writeSeal } from "./namespace-row.ts";
-import { checkedWholeBytes as defaultCheckedWholeBytes, requireSound } from "./open-checks.ts";
+import { checkedWholeBytes as defaultCheckedWholeBytes, requireAcknowledged, requireSound } from "./open-checks.ts";
 import { countLive, readEntries } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
@@ -338,21 +338,21 @@ class SqliteEngine implements Engine {
   #connect(): Open {
     for (let attempt = 1; ; attempt += 1) {
       const file = this.#place.requireOpenable();
-      // Before SQLite looks at its log: whatever was noted by then must be in the store afterwards.
-      const notes = readNotes(this.#bell.path, this.#path);
       rememberOpened(file);
+      // Read before SQLite looks at its log: whatever was noted by then must be in the store afterwards.
+      requireAcknowledged(this.#driver, this.#path, readNotes(this.#bell.path, this.#path));
       const connection = this.#openFile();
       const standing = this.#place.remember(file);
-      if (standing === "in place") return this.#prove(connection, notes);
+      if (standing === "in place") return this.#prove(connection);
       connection.drop();
       // Some file systems give a file another number when it is first written to: once more tells that from a file that was replaced.
       if (attempt === openAttemptsMax) throw lostError(standing);
     }
   }
 
-  #prove(connection: Connection, notes: readonly Note[]): Open {
+  #prove(connection: Connection): Open {
     try {
-      requireSound(connection, notes, this.#migrations === undefined, this.#checkedWholeBytes);
+      requireSound(connection, this.#migrations === undefined, this.#checkedWholeBytes);
       if (this.#mustVerify) settle(connection);
       this.#mustVerify = false;
       this.#dataVersion = undefined;
