@@ -127,6 +127,16 @@ test("a small store is checked whole when it is opened, also what no ordinary re
   await expect(openSqliteEngine({ path })).rejects.toMatchObject({ code: "store_damaged", details: { record: 'key "requested"' } });
 });
 
+test("checking the files of a large store names every damaged record, and says how far it is", async () => {
+  await using engine = await storeWith(`UPDATE log SET v = '"twi"' WHERE v = '"two"'; UPDATE posting SET weight = 101 WHERE term = 'red'; UPDATE kv SET ver = 9 WHERE k = 'lease'`);
+  let rows = 0;
+  const damaged = await engine.checkFiles((count) => {
+    rows += count;
+  });
+  expect(damaged).toEqual(['key "lease"', "revision 2 in the log (row 0)", 'the text index of term "red"']);
+  expect(rows).toBeGreaterThanOrEqual(commits.length);
+});
+
 test("tables that are not as Holdfast makes them are damage, not a failure of ours", async () => {
   const database = (await loadSqliteDriver()).open(":memory:");
   migrate(database, () => {});

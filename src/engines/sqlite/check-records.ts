@@ -1,3 +1,4 @@
+import { follower } from "../../store/log-order.ts";
 import { revisionAt } from "../../store/place.ts";
 import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { Connection } from "./connection.ts";
@@ -5,7 +6,7 @@ import type { RawHead, RawLink } from "./key-chain.ts";
 import { headRows, readHead, requireHead, requireLink } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { follower, keyName, logColumns, opCode, requireIntact, requireLogRow, rowName } from "./log-rows.ts";
+import { keyName, logColumns, opCode, requireIntact, requireLogRow, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
 import { requestName } from "./stored-request.ts";

@@ -1,5 +1,6 @@
 import { isOneRevision, letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { follower } from "../../store/log-order.ts";
 import { placeOf, revisionAt } from "../../store/place.ts";
 import { damagedRecord } from "../../store/record-sum.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
@@ -9,7 +10,7 @@ import type { RawLink } from "./key-chain.ts";
 import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { follower, keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow } from "./log-rows.ts";
+import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 

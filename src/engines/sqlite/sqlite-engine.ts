@@ -32,6 +32,7 @@ import { readNotes } from "./acknowledged.ts";
 import { writeBackup } from "./backup-file.ts";
 import { Bell } from "./bell.ts";
 import { checkPages, readSchemaSum, schemaSum } from "./check-file.ts";
+import { checkRecords } from "./check-records.ts";
 import { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
@@ -230,6 +231,10 @@ class SqliteEngine implements Engine {
 
   backup(label: string): Promise<string> {
     return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#host.nowMs()));
+  }
+
+  checkFiles(onRows?: (rows: number) => void): Promise<readonly string[]> {
+    return this.#reading((connection) => [...checkPages(connection.database), ...checkRecords(connection, onRows)]);
   }
 
   dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
