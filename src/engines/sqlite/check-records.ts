@@ -1,12 +1,12 @@
 import { follower } from "../../store/log-order.ts";
-import { revisionAt } from "../../store/place.ts";
+import { placeOf } from "../../store/place.ts";
 import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead, RawLink } from "./key-chain.ts";
-import { headRows, readHead, requireHead, requireLink } from "./key-chain.ts";
-import { logId } from "./log-id.ts";
+import { headRows, requireHead, requireLink } from "./key-chain.ts";
+import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { keyName, logColumns, opCode, requireIntact, requireLogRow, rowName } from "./log-rows.ts";
+import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
 import { requestName } from "./stored-request.ts";
@@ -74,27 +74,32 @@ class Damage {
 
 function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
   const page = connection.statement(`${headRows("k > ?2")} ORDER BY k LIMIT ${rowsPerFetch}`);
-  const rowAt = connection.statement(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
   let tombstones = 0;
   for (let after = "", more = true; more; ) {
     const heads = page.all(space.id, after) as RawHead[];
     for (const head of heads) {
       if (head.findable === null) tombstones += 1;
-      damage.catch(() => checkHead(connection, space, head, rowAt.get(space.id, head.place)));
+      damage.catch(() => checkHead(connection, space, head));
     }
     onRows(heads.length);
     after = heads.at(-1)?.k ?? "";
     more = heads.length === rowsPerFetch;
   }
   damage.add(tombstones !== space.tombstones, namespaceName(space.name));
+  // Compared in SQL: the rows themselves are verified one by one, here and by `checkLog`.
+  const differing = connection
+    .statement(
+      `SELECT kv.k FROM kv LEFT JOIN log ON log.id = ${logId("kv.ns", "kv.place")} WHERE kv.ns = ?1 AND (log.id IS NULL OR log.k <> kv.k OR log.ver <> kv.ver OR log.op <> ${opCode.put})
+       UNION ALL SELECT t.k FROM tombstone AS t LEFT JOIN log ON log.id = ${logId("t.ns", "t.place")}
+       WHERE t.ns = ?1 AND iif(log.id IS NULL, t.place >= ?2, log.k <> t.k OR log.ver <> t.ver OR log.op = ${opCode.put}) LIMIT ${damagedMax}`,
+    )
+    // Compaction lets go of rows that only say that a key is gone.
+    .all(space.id, placeOf(space.compacted + 1)) as { readonly k: string }[];
+  for (const { k } of differing) damage.add(true, keyName(k));
 }
 
-function checkHead(connection: Connection, space: NamespaceRow, head: RawHead, found: unknown): void {
-  const { k, place, ver, findable } = requireHead(space.id, head);
-  // Compaction lets go of rows that only say that a key is gone.
-  if (findable === null && found === undefined && revisionAt(place) <= space.compacted) return;
-  const row = requireLogRow(space.id, place, found);
-  if (row.k !== k || row.ver !== ver || (row.op === opCode.put) !== (findable !== null)) throw damagedRecord(keyName(k));
+function checkHead(connection: Connection, space: NamespaceRow, head: RawHead): void {
+  const { k, place, findable } = requireHead(space.id, head);
   if (findable === 1 && requireDocument(connection, space.id, k).place !== place) throw damagedRecord(keyName(k));
 }
 
@@ -105,17 +110,24 @@ function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, o
   const fits = follower(space, space.compacted);
   for (let after = 0, more = true; more; ) {
     const rows = page.all(space.id, after) as (RawLogRow & RawLink)[];
-    for (const row of rows)
+    for (const row of rows) {
+      damage.add(!fits(row.place), rowName(row.place));
       damage.catch(() => {
         requireLink(space.id, requireIntact(space.id, row) as RawLogRow & RawLink);
-        if (!fits(row.place)) throw damagedRecord(rowName(row.place));
-        const head = readHead(connection, space.id, row.k);
-        if (head === undefined || head.place < row.place) throw damagedRecord(keyName(row.k));
       });
+    }
     onRows(rows.length);
     after = rows.at(-1)?.place ?? 0;
     more = rows.length === rowsPerFetch;
   }
+  // Every key of the log is there or remembered, at its newest row.
+  const headless = connection
+    .statement(
+      `SELECT DISTINCT log.k FROM log LEFT JOIN kv ON kv.ns = ?1 AND kv.k = log.k LEFT JOIN tombstone AS t ON t.ns = ?1 AND t.k = log.k
+       WHERE log.id >= ${logId("?1", "0")} AND log.id < ${logId("(?1 + 1)", "0")} AND coalesce(kv.place, t.place, -1) < ${placeIn("log.id")} LIMIT ${damagedMax}`,
+    )
+    .all(space.id) as { readonly k: string }[];
+  for (const { k } of headless) damage.add(true, keyName(k));
 }
 
 function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
