@@ -1,3 +1,4 @@
+import { gapsMax } from "./engine-rules.ts";
 import { revisionAt, seqAt } from "./place.ts";
 import type { NamespaceFacts, Revision } from "./store.ts";
 
@@ -14,6 +15,8 @@ export function follower({ compacted, gaps }: Pick<NamespaceFacts, "compacted" |
     if (revision <= compacted || before === undefined) return true;
     if (revision === before) return seq === seqBefore + 1;
     const [from, to] = [Math.max(before, compacted), revision];
-    return seq === 0 && (to === from + 1 || gaps.some(([kept, base]) => from <= kept && to > base));
+    if (seq === 0 && (to === from + 1 || gaps.some(([kept, base]) => from <= kept && to > base))) return true;
+    // Only so many gaps are remembered: before the oldest of them there may have been others.
+    return gaps.length >= gapsMax && to <= (gaps[0]?.[0] ?? 0);
   };
 }

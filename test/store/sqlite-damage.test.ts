@@ -263,3 +263,30 @@ test("a namespace that was cleared begins anew without being taken for a loss", 
   }
   expect(await revisionOf(path)).toBe(0);
 });
+
+test("a store that was compacted, whose deleted keys were forgotten, and one that is half filled are whole", async () => {
+  const folder = await temporaryFolder();
+  const [path, half] = [join(folder, "store.db"), join(folder, "half.db")];
+  const clock = manualClock();
+  {
+    await using engine = await openSqliteEngine({ path, clock });
+    for (let i = 0; i < 120; i += 1)
+      await engine.commit(namespace, [
+        prepareCommit({ writer: "w", writes: [i % 3 === 2 ? { op: "delete", key: `k${(i % 30) - 1}` } : { op: "put", key: `k${i % 30}`, value: i }] }),
+      ]);
+    clock.advance(10_000);
+    for (let more = true; more; ) ({ more } = await engine.compact(namespace, { ageMs: 1, revisions: 20, tombstones: 2 }, 10));
+  }
+  await using engine = await openSqliteEngine({ path, clock });
+  expect(await engine.checkFiles()).toEqual([]);
+  const { records } = await engine.dump(namespace, { part: "log", after: 0 });
+  const keys = await engine.dump(namespace, { part: "keys" });
+  {
+    await using filled = await openSqliteEngine({ path: half, clock });
+    await filled.seal(namespace, { state: "filling", progress: null });
+    await filled.load(namespace, records.slice(0, 15));
+    await filled.load(namespace, keys.records);
+  }
+  await using reopened = await openSqliteEngine({ path: half, clock });
+  expect(await reopened.checkFiles()).toEqual([]);
+});
