@@ -3,14 +3,15 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    // Suites that start their own processes compete for the same cores: file parallelism would only make their timings worse.
     pool: "forks",
     maxWorkers: 2,
-    // What must be quick says so itself. These only end what hangs, and a busy machine is not to be taken for that.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000, interval: 20 } },
-    globalSetup: ["test/support/worker-build.ts", "test/support/servers/shared-servers.ts"],
+    // Files share a process, and with it every module that was loaded: loading them again for each file took a third of the time.
+    isolate: false,
+    // No test is judged by how long it took: scripts/test ends a run in which nothing happens any more, and names the test that was running.
+    testTimeout: 0,
+    hookTimeout: 0,
+    expect: { poll: { timeout: 300_000, interval: 20 } },
+    globalSetup: ["test/support/run-folder.ts", "test/support/worker-build.ts", "test/support/shared-builds.ts", "test/support/servers/shared-servers.ts"],
     sequence: { hooks: "list" },
   },
 });

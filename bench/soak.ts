@@ -17,7 +17,7 @@ const problemsShown = 5;
 /** Mixed load of 64 clients over HTTP for as long as is asked for: errors, times, and whether memory and descriptors stay as they are. */
 export async function measureSoak({ serving, progress }: Surroundings, { minutes }: { readonly minutes: number }): Promise<Figure[]> {
   const { file, args = [] } = serving("soak.db");
-  const server = spawn(process.execPath, [file, ...args, "--history-revisions", "50000"], { stdio: ["ignore", "pipe", "inherit"] });
+  const server = spawn(process.execPath, [file, ...args, "--profile", "all", "--history-revisions", "50000"], { stdio: ["ignore", "pipe", "inherit"] });
   const [text] = (await once(server.stdout, "data")) as [Buffer];
   const { url } = JSON.parse(String(text).split("\n")[0] as string) as { readonly url: string };
   const pid = server.pid as number;

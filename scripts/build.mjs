@@ -1,4 +1,4 @@
-// Builds dist/: the executable, the library, its declarations, the dashboard's page and the notices of what is bundled in.
+// Builds dist/: the executable, the library, its declarations, the dashboard's page, and the notices and the list (SBOM) of what is bundled in.
 // `node scripts/build.mjs` builds the package; `--out DIR --entry FILE …` bundles other entry points (no declarations), to try the bundler out.
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { buildDashboard } from "./build-dashboard.mjs";
+import { bundledPackages, cycloneDx, embeddedPackages, noticesOf, noticesText } from "./third-party.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Native code cannot be bundled, and the drivers of servers are loaded by the few who use one; everything else is bundled, because one file starts far faster than a tree of packages.
@@ -17,7 +18,7 @@ const requireBanner = 'import { createRequire as __createRequire } from "node:mo
 const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry: { type: "string", multiple: true } } });
 const target = resolve(root, flags.out ?? "dist");
 // Built beside its place and moved there whole: a running test or server never meets half a build.
-const out = join(root, "build", `dist.${process.pid}`);
+const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
 const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
 
 try {
@@ -25,11 +26,18 @@ try {
   const { metafile } = await bundle();
   await finishExecutable(join(out, "main.js"));
   const bundled = flags.entry === undefined ? [metafile, await buildDashboard(join(out, "dashboard"))] : [metafile];
-  await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), await notices(bundledPackages(bundled)));
+  await writeThirdParty(bundled);
   if (flags.entry === undefined) await emitDeclarations(join(out, "types"));
   await moveIntoPlace();
 } finally {
   await rm(out, { recursive: true, force: true });
+}
+
+async function writeThirdParty(metafiles) {
+  const notices = await noticesOf(root, bundledPackages(root, metafiles), await embeddedPackages(root, metafiles));
+  const [manifest, lock] = await Promise.all(["package.json", "package-lock.json"].map(async (file) => JSON.parse(await readFile(join(root, file), "utf8"))));
+  await writeFile(join(out, "THIRD-PARTY-NOTICES.txt"), noticesText(notices));
+  await writeFile(join(out, "sbom.cdx.json"), `${JSON.stringify(cycloneDx(manifest, lock, notices), null, 2)}\n`);
 }
 
 async function moveIntoPlace() {
@@ -75,35 +83,6 @@ async function finishExecutable(path) {
   if (text === undefined) return;
   if (!text.startsWith("#!")) await writeFile(path, `#!/usr/bin/env node\n${text}`);
   await chmod(path, 0o755);
-}
-
-/** Folders of the packages that contributed code, from esbuild's own list of inputs. */
-function bundledPackages(metafiles) {
-  const folders = new Set();
-  for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
-    for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
-      const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input);
-      if (found !== null && bytesInOutput > 0) folders.add(resolve(root, found[1]));
-    }
-  }
-  return [...folders].sort();
-}
-
-async function notices(folders) {
-  const parts = ["Holdfast's executable, library and dashboard contain code of these packages, each under its own licence.\n"];
-  for (const folder of folders) {
-    const { name, version, license, author } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).sort();
-    if (files.length === 0 && license === undefined) throw new Error(`${name}@${version} has neither a licence file nor a licence field; it must not be bundled.`);
-    const by = typeof author === "string" ? author : author?.name;
-    const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
-    const body =
-      texts.length > 0
-        ? texts.map((text) => text.trim()).join("\n\n")
-        : `Licensed under ${license}${by === undefined ? "" : ` by ${by}`}; the package carries no licence text of its own.`;
-    parts.push(`${"-".repeat(80)}\n${name} ${version} (${license ?? "see below"})\n\n${body}\n`);
-  }
-  return parts.join("\n");
 }
 
 async function emitDeclarations(folder) {

@@ -88,10 +88,14 @@ async function loadPast() {
 }
 
 async function startServer(path) {
-  const child = spawn(process.execPath, [flags.executable, "serve", "--store", `sqlite:${path}`, "--namespace", namespace, "--port", flags.port, "--log-level", "warn"], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, HOME: folder },
-  });
+  const child = spawn(
+    process.execPath,
+    [flags.executable, "serve", "--store", `sqlite:${path}`, "--namespace", namespace, "--profile", "all", "--port", flags.port, "--log-level", "warn"],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH: process.env.PATH, HOME: folder },
+    },
+  );
   const ended = once(child, "exit");
   let said = "";
   const url = await new Promise((resolve, reject) => {

@@ -67,7 +67,9 @@ function toolsPage({ catalog, describeTool, fullSchemas, profiles, selectTools, 
   const parts = [
     heading("Tools"),
     "Every result is structured content that matches the tool's output schema, and the same as text. Expected outcomes (conflict, not found, held by another, nothing to claim) are ordinary results. Everything else is an error `{error: {code, message, hint?, details?}}` with a code of the [table below](#errors), and nothing was changed. Times are Unix seconds with fractions.\n",
-    'A caller that sends a request key (`_meta["holdfast/request-key"]`) may repeat a call: the same key with the same arguments gives the first answer again and has no second effect.\n',
+    'Every tool that writes takes `request_key`, any unique text: a call repeated with the same key and arguments returns the first answer and has no second effect. Clients that set `_meta["holdfast/request-key"]`, and reads, need no argument for it.\n',
+    "Values are JSON as JavaScript reads it. Numbers are IEEE doubles: integers beyond 2^53 and numbers too large are rejected, while `-0` and numbers too small become 0 and further digits are rounded. Members of objects keep their order, except that names that are whole numbers come first.\n",
+    "Optional arguments may be `null`; labels may be empty. Where only one meaning is possible, a list, object, number or switch sent as text is taken as what it says, and `warning` in the result names it. Memory saves (`checkpoint`, `save_checkpoint`, `save_knowledge`) keep unknown words and arguments as text, with a `warning`.\n",
     "## Profiles\n",
     table(
       ["profile", "tools", "tokens (about)"],

@@ -26,7 +26,7 @@ function expect(holds, what, seen) {
 
 /** One agent: an official MCP client that has started its own server process. */
 async function openAgent(name, store) {
-  const transport = new StdioClientTransport({ command: process.execPath, args: [executable, "--store", `sqlite:${store}`], stderr: "inherit" });
+  const transport = new StdioClientTransport({ command: process.execPath, args: [executable, "--profile", "all", "--store", `sqlite:${store}`], stderr: "inherit" });
   const client = new Client({ name, version: "1.0.0" });
   await client.connect(transport);
   const { pid } = transport;

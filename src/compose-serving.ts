@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { openStore, toolsOf } from "./compose.ts";
+import { openStore, pageToolsOf, toolsOf } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { systemUser } from "./config.ts";
 import { systemNamespace } from "./domain/keyspace.ts";
@@ -33,6 +33,7 @@ import { openStaticFiles } from "./surfaces/http/static-files.ts";
 import { Tenants } from "./surfaces/http/tenants.ts";
 import type { McpHttpOptions } from "./surfaces/mcp/http/mcp-http.ts";
 import { openMcpHttp } from "./surfaces/mcp/http/mcp-http.ts";
+import { openAnswerGates } from "./surfaces/mcp/http/open-answer-gates.ts";
 import { openMeter } from "./telemetry/open-meter.ts";
 
 export interface ServingOptions {
@@ -86,16 +87,32 @@ export async function openServing(
     const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
     const challenges = openChallenges(metadata);
     const storeOptions = { ...opened.storeOptions, namespaces: new NamespaceQuota(engine, clock, config.namespacesMax) };
-    const tenants = new Tenants({ engine, clock, server, tools, storeOptions, defaultNamespace: config.namespace, namespacesMax: limits.namespacesMax });
+    const tenants = new Tenants({
+      engine,
+      clock,
+      server,
+      tools,
+      pageTools: pageToolsOf(config),
+      storeOptions,
+      defaultNamespace: config.namespace,
+      namespacesMax: limits.namespacesMax,
+    });
     const passing = config.readOnly ? openPassingEngine(clock, log) : undefined;
     const sessions = passing === undefined ? system : openReservedStore(passing.engine, systemNamespace, clock);
-    const mcp = openMcpHttp({ log, clock, sessions, ...mcpOptions });
+    const gates = openAnswerGates(clock, {
+      bytesMax: limits.answersBytesMax,
+      principalBytesMax: limits.answersPerPrincipalBytesMax,
+      reserveBytesMax: limits.answersReserveBytesMax,
+      principalWaitingMax: limits.answersWaitingPerPrincipalMax,
+    });
+    const mcp = openMcpHttp({ log, clock, sessions, gates, ...mcpOptions });
     const routes = new Routes({
       tenants,
       mcp,
       apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser() }), ...apiRoutes],
       files,
       challenges,
+      gates,
       heartbeatMs: limits.heartbeatMs,
       resourceMetadata: (request) => resourceMetadata(request, metadata),
       metricsText: () => metricsAnswer(meter),

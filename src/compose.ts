@@ -20,9 +20,10 @@ import { isReservedNamespace, openNamespaceStore } from "./store/namespace-store
 import type { Engine } from "./store/store.ts";
 import type { Observers } from "./telemetry/open-observers.ts";
 import type { OpenTracer } from "./telemetry/open-tracer.ts";
+import { ConnectionClaims } from "./tools/claim-identity.ts";
 import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
-import type { Tool } from "./tools/tool.ts";
+import type { ServerFacts, Tool } from "./tools/tool.ts";
 
 /** An open store with everything that works on it: what the tools and the library are given. */
 export interface OpenStore extends AsyncDisposable {
@@ -73,9 +74,12 @@ export async function openStore(
     const server = {
       version,
       startedAtMs: clock.nowMs(),
+      profile: config.profile,
+      claims: new ConnectionClaims(),
       claimTtlMs: config.claimTtlMs,
       engine,
       mirror: mirrorOf(config, log),
+      backUp: backUpOf(config, engine, clock),
       secrets: config.secrets === "allow" ? undefined : config.secrets,
       observer: observers?.tools,
       tracer,
@@ -167,6 +171,10 @@ export function toolsOf({ profile, tools, readOnly, origins }: Config): readonly
   }
 }
 
+/** People have every tool, unless somebody chose for them: the default leaves some out because models pay for each. */
+export const pageToolsOf = (config: Config): readonly Tool[] =>
+  config.profile === undefined && config.tools === undefined ? selectTools({ profile: "all", readOnly: config.readOnly }) : toolsOf(config);
+
 /** Versions of deleted keys are remembered as long as they plausibly matter: one for every revision of history kept. */
 const retentionPolicy = (config: Config) => ({ ageMs: config.historyAgeMs, revisions: config.historyRevisions, tombstones: config.historyRevisions });
 
@@ -194,6 +202,20 @@ function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log
   return {
     checkpoint: (checkpoint) => logged(checkpoint.id, async () => (places.checkpointDir === "none" ? null : (await load()).checkpoint(checkpoint))),
     note: (note) => logged(note.id, async () => (places.knowledgeDir === "none" ? null : (await load()).note(note))),
+  };
+}
+
+/** What writes backups is loaded when a namespace is cleared; there is one of it, so that they are written one at a time. */
+function backUpOf({ store }: Config, engine: Engine, clock: Clock): ServerFacts["backUp"] {
+  if (engine.name !== "sqlite") return undefined;
+  let opened: Promise<NonNullable<ServerFacts["backUp"]>> | undefined;
+  const open = async () => {
+    const { openResetBackups } = await import("./transfer/files/reset-backups.ts");
+    return openResetBackups({ engine, clock, storePath: store.slice("sqlite:".length), madeBy: `holdfast ${version}`, openScratch });
+  };
+  return async (namespace) => {
+    opened ??= open();
+    return (await opened)(namespace);
   };
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
+import { quoted } from "./kernel/nearest.ts";
 import { storeProblem } from "./kernel/store-url.ts";
 import type { SettingName, SettingSource, Settings } from "./settings.ts";
 import { absolutePath, configFileSource, configSchema, homeFolder, settingFlags, settingSources } from "./settings.ts";
@@ -89,6 +90,8 @@ function aliasOf(name: SettingName, { aliases: [alias = ""] }: SettingSource, en
  * OTEL_… is set for every program of a machine, in forms (a collector for gRPC alone) that are not ours: what does not fit is no mistake of whoever starts us.
  */
 function isForOthers(name: SettingName, alias: string, text: string, environment: Environment): boolean {
+  // Goldfish takes no notice of a word that it does not know.
+  if (alias === "GOLDFISH_OUTPUT_MODE") return !configSchema.shape[name].safeParse(text).success;
   if (alias === "SIDECAR_PORT") return /^tcp:\/\/[^/]+:\d+$/.test(text);
   return alias.startsWith("OTEL_") && (environment.OTEL_SDK_DISABLED?.toLowerCase() === "true" || !configSchema.shape[name].safeParse(text).success);
 }
@@ -141,7 +144,7 @@ function readConfigFile(flags: Flags, environment: Environment): { readonly sett
   try {
     settings = JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
-    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${cause instanceof SyntaxError ? "this one is not JSON" : "this one cannot be read"}`, {
+    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${quoted(path)} ${cause instanceof SyntaxError ? "is not JSON" : "cannot be read"}`, {
       cause,
       details: { field: origin },
     });

@@ -7,13 +7,16 @@ import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfi
 import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
+import { mustBeOneOf } from "./kernel/nearest.ts";
 import { hasPassword, shownUrl } from "./kernel/store-url.ts";
 import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
-import type { ClientChange, ClientPlan, OpenRequest, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
+import type { ClientChange, ClientPlan, OpenRequest, PrintedServer, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
+import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
+import type { GuaranteeReport } from "./verify/report.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
 
@@ -66,7 +69,7 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   const config = readConfig({ ...flags, ...more });
   const log = openLog(config.logLevel);
   surviveDefects(log);
-  const [{ bridge }, { requireTarget }, { Credential }, { systemClock }] = await Promise.all([
+  const [{ bridge }, { isInTheClear, requireTarget }, { Credential }, { systemClock }] = await Promise.all([
     import("./surfaces/connect/bridge.ts"),
     import("./surfaces/connect/target.ts"),
     import("./surfaces/connect/credential.ts"),
@@ -74,6 +77,11 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   ]);
   const url = requireTarget(address);
   const credential = new Credential(config);
+  if (isInTheClear(url) && credential.headers.authorization !== undefined)
+    log("warn", "token_in_the_clear", {
+      to: url.host,
+      hint: "The token is sent over plain http, which others on the network can read. Use https, or a tunnel to a loopback address.",
+    });
   onSignal(() => void process.stdin.destroy());
   const wasAnswered = await bridge({ url, credential, log, clock: systemClock, stdin: process.stdin, stdout: process.stdout });
   return wasAnswered ? 0 : errorCodes.unavailable.exit;
@@ -96,16 +104,33 @@ async function serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeA
 /** Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent. */
 const hookDeadlineMs = 1_500;
 
-/** An agent waits for its hook and can do nothing about its troubles: whatever happens, nothing is printed and the exit code is 0. */
+/** A mistyped event is a mistake of whoever wrote the hook, who sees standard error. Clients take 2, the code of wrong arguments, as a wish to stop the agent. */
+const unknownHookExit = 1;
+
+/** An agent waits for its hook and can do nothing about its troubles: whatever happens to a known event, nothing is printed and the exit code is 0. */
 async function answerHook(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
   outputMatters = false;
+  const event = eventOf(args);
+  if (event !== undefined && !isHookEvent(event)) {
+    process.stderr.write(`holdfast: hook: ${mustBeOneOf(event, hookEvents)}\n`);
+    return unknownHookExit;
+  }
   const late = new Promise<string>((resolve) => setTimeout(resolve, hookDeadlineMs - performance.now(), "").unref());
   const answer = hookAnswer(flags, args).catch(() => "");
   return print(await Promise.race([answer, late]));
 }
 
+/** Undefined: the flags are not understood, which is no failure of a hook. */
+function eventOf(args: readonly string[]): string | undefined {
+  try {
+    return parseArgv(args, ownFlags).words[0] ?? "";
+  } catch {
+    return undefined;
+  }
+}
+
 async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<string> {
-  const [{ isHookEvent, runHook }, { readHookInput }, { openStore }] = await Promise.all([
+  const [{ runHook }, { readHookInput }, { openStore }] = await Promise.all([
     import("./surfaces/hooks/run-hook.ts"),
     import("./surfaces/hooks/hook-input.ts"),
     import("./compose.ts"),
@@ -144,6 +169,7 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     openScratch: async () => (await import("./compose.ts")).openScratch(),
     verify,
     planClientChange,
+    printServer,
     serve,
     defaultAgent,
     childEnvironment,
@@ -173,10 +199,12 @@ const verifyWorkerWord = "verify-worker";
 
 async function verify(flags: Readonly<Record<string, FlagValue>>, request: VerifyRequest): Promise<VerifyAnswer> {
   const { store, origins } = readConfig(flags);
-  const [{ runVerify }, { renderReport }] = await Promise.all([import("./verify/verify.ts"), import("./verify/report.ts")]);
+  const [{ runVerify }, { ReportText }] = await Promise.all([import("./verify/verify.ts"), import("./verify/report.ts")]);
   const worker = { file: process.execPath, args: [process.argv[1] as string, verifyWorkerWord] };
-  const report = await runVerify({ ...request, worker, storeUrl: origins.store === "default" ? undefined : store });
-  return { passed: report.passed, report, text: renderReport(report) };
+  const text = new ReportText();
+  const onJudged = (guarantee: GuaranteeReport): void => request.onText(text.guarantee(guarantee));
+  const report = await runVerify({ ...request, onJudged, worker, storeUrl: origins.store === "default" ? undefined : store });
+  return { passed: report.passed, report, text: text.end(report) };
 }
 
 /** What a hook must know too: where the store is, and what may be written there and for how long. */
@@ -184,19 +212,28 @@ const hookSettings = ["store", "namespace", "config", "journal-age", "read-only"
 
 /** The settings given as flags go into the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
+  const [{ planChange }, { config, running, ...server }] = await Promise.all([import("./install/plan-change.ts"), startedServer(flags)]);
+  const plan = await planChange({ ...request, ...server, hookArgs: settingArguments(flags, config, hookSettings) }, clientPlaces(), running, Date.now());
+  return { ...plan, colourAllowed: config.colourAllowed };
+}
+
+async function printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<PrintedServer> {
+  const [{ printServer: print }, { running, ...server }] = await Promise.all([import("./install/print-server.ts"), startedServer(flags)]);
+  return print({ ...request, ...server }, running);
+}
+
+/** The server that a client would start with these flags. */
+async function startedServer(flags: Readonly<Record<string, FlagValue>>) {
   const config = readConfig(flags);
-  const [{ planChange }, { toolsOf }] = await Promise.all([import("./install/plan-change.ts"), import("./compose.ts")]);
+  const { toolsOf } = await import("./compose.ts");
   // A wrong tool name would make every start of the server fail, where nobody sees why.
-  toolsOf(config);
+  const tools = toolsOf(config).map(({ name }) => name);
   if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "holds a password");
   if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may hold a key");
   // It is for the bridge, which the installer starts where it is given.
   const { "token-file": tokenFile, ...serverFlags } = flags;
-  const serverArgs = settingArguments(serverFlags, config);
-  const hookArgs = settingArguments(flags, config, hookSettings);
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
-  const plan = await planChange({ ...request, tokenFile: tokenFile === undefined ? undefined : config.tokenFile, serverArgs, hookArgs }, clientPlaces(), running, Date.now());
-  return { ...plan, colourAllowed: config.colourAllowed };
+  return { config, running, tools, tokenFile: tokenFile === undefined ? undefined : config.tokenFile, serverArgs: settingArguments(serverFlags, config) };
 }
 
 const secretFlag = (flag: string, holds: string): HoldfastError =>
@@ -244,6 +281,8 @@ function print(text: string): number {
 // Watching a quiet store leaves nothing that would keep the process alive by itself.
 const alive = setInterval(() => {}, 2 ** 30);
 process.stdout.on("error", loseOutput);
+// Whoever closes the terminal loses what is said there; a command that is cleaning up meanwhile must not end for it.
+process.stderr.on("error", () => {});
 let exitCode: number;
 try {
   exitCode = await main(process.argv.slice(2));

@@ -48,7 +48,7 @@ const hostNames = words.refine((list) => list.every((text) => /^([A-Za-z0-9._-]+
 const publicUrl = z.string().refine((text) => /^https?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text));
 
 const authModes = ["auto", "token"] as const;
-const journalFormats = ["plain", "emoji", "json", "dual"] as const;
+const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
 /** Signatures that anybody can check and only the issuer can make. With the others (HS256 …) whoever can check could make them too. */
 const jwtAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const;
 const logLevels = ["debug", "info", "warn", "error"] as const;
@@ -67,7 +67,7 @@ export const configSchema = z.strictObject({
   claimTtl: durationMs(1_000, 7 * 86_400_000).default(15 * 60_000),
   historyAge: durationMs(60_000, 3_650 * 86_400_000).default(30 * 86_400_000),
   historyRevisions: wholeNumber(1_000, 1_000_000_000).default(1_000_000),
-  journalFormat: z.enum(journalFormats).default("plain"),
+  journalFormat: z.enum(journalFormats).optional(),
   journalAge: z.union([z.literal("forever").transform(() => undefined), durationMs(60_000, 3_650 * 86_400_000)]).optional(),
   goldfishDir: folder.optional(),
   checkpointDir: folder.optional(),
@@ -102,7 +102,7 @@ export const configSchema = z.strictObject({
       z.number(),
       z
         .string()
-        .regex(/^\d*\.?\d+$/)
+        .regex(/^(?:\d+(?:\.\d+)?|\.\d+)$/)
         .transform(Number),
     ])
     .pipe(z.number().min(0).max(1))
@@ -157,8 +157,9 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_PROFILE",
     aliases: [],
     allowed: "must be the name of a profile",
-    fallback: "all",
-    meaning: "A preset of tools for MCP clients. `holdfast doctor` lists the profiles with their token cost.",
+    fallback: "default",
+    meaning:
+      "A preset of tools for MCP clients: `default` has Holdfast's own, `all` also those of the replaced systems, which have profiles of their own too. `holdfast doctor` lists the profiles with their token cost.",
   },
   tools: {
     flag: "tools",
@@ -167,7 +168,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be toolset names separated by commas",
     fallback: "those of the profile",
-    meaning: "Only these toolsets, for example `state,lease`.",
+    meaning: "Only these toolsets, for example `state,lease`: those tools of the profile, or all of them when no profile is given.",
   },
   readOnly: {
     flag: "read-only",
@@ -211,7 +212,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["GOLDFISH_OUTPUT_MODE"],
     allowed: `must be one of ${journalFormats.join(", ")}`,
     choices: journalFormats,
-    fallback: "plain",
+    fallback: "text; plain in the profile goldfish",
     meaning: "How the `checkpoint` tool answers when a call does not say: `plain` is ASCII alone (accents dropped, other scripts escaped), the others keep every character.",
   },
   journalAge: {

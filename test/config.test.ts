@@ -57,9 +57,9 @@ describe("the folders of mirror files", () => {
 });
 
 describe("the journal", () => {
-  test("answers plain and keeps for ever unless told otherwise", () => {
+  test("keeps for ever, and has no format of its own, unless told otherwise", () => {
     const { journalFormat, journalAgeMs, goldfishDir } = readConfig({}, {});
-    expect({ journalFormat, journalAgeMs, goldfishDir }).toEqual({ journalFormat: "plain", journalAgeMs: undefined, goldfishDir: undefined });
+    expect({ journalFormat, journalAgeMs, goldfishDir }).toEqual({ journalFormat: undefined, journalAgeMs: undefined, goldfishDir: undefined });
     expect(readConfig({ "journal-age": "90d" }, {}).journalAgeMs).toBe(90 * 86_400_000);
     expect(readConfig({ "journal-age": "forever" }, { HOLDFAST_JOURNAL_AGE: "1d" }).journalAgeMs).toBeUndefined();
     expect(() => readConfig({ "journal-age": "0" }, {})).toThrow("--journal-age: must be forever, or a duration");
@@ -69,7 +69,8 @@ describe("the journal", () => {
     const environment = { GOLDFISH_OUTPUT_MODE: "emoji", COA_GOLDFISH_BASE_PATH: "/data/goldfish" };
     expect(readConfig({}, environment)).toMatchObject({ journalFormat: "emoji", goldfishDir: "/data/goldfish" });
     expect(readConfig({}, { ...environment, HOLDFAST_JOURNAL_FORMAT: "dual" }).journalFormat).toBe("dual");
-    expect(() => readConfig({}, { GOLDFISH_OUTPUT_MODE: "loud" })).toThrow("GOLDFISH_OUTPUT_MODE: must be one of plain, emoji, json, dual");
+    expect(readConfig({}, { GOLDFISH_OUTPUT_MODE: "loud" }).journalFormat).toBeUndefined();
+    expect(() => readConfig({}, { HOLDFAST_JOURNAL_FORMAT: "loud" })).toThrow("HOLDFAST_JOURNAL_FORMAT: must be one of text, plain, emoji, json, dual");
   });
 });
 

@@ -1,12 +1,15 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openRuntime } from "../src/compose.ts";
 import { readConfig } from "../src/config.ts";
 import { everything } from "../src/store/ranges.ts";
+import { holdTime } from "./support/held-time.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
+const severalSweepsMs = 5_000;
+
 test("a server that is read-only does not sweep either: the log stays as it was found", async () => {
+  const time = holdTime("setTimeout");
   const store = `sqlite:${join(await temporaryFolder(), "store.db")}`;
   const rowsOf = async ({ base }: Awaited<ReturnType<typeof openRuntime>>): Promise<unknown[]> =>
     (await base.store.log({ ranges: [everything] })).rows.map(({ key, op }) => `${op} ${key}`);
@@ -16,10 +19,10 @@ test("a server that is read-only does not sweep either: the log stays as it was 
   }
   {
     await using runtime = await openRuntime(readConfig({ store, "read-only": true }, {}), { stays: true, log: () => {} });
-    // Longer than the pause between two sweeps.
-    await sleep(1_400);
+    await time.pass(severalSweepsMs);
     expect(await rowsOf(runtime)).toEqual(["put state/k"]);
   }
   await using runtime = await openRuntime(readConfig({ store }, {}), { stays: true, log: () => {} });
-  await expect.poll(() => rowsOf(runtime)).toEqual(["put state/k", "expire state/k"]);
+  await time.pass(severalSweepsMs);
+  expect(await rowsOf(runtime)).toEqual(["put state/k", "expire state/k"]);
 });

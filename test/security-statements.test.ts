@@ -30,7 +30,7 @@ async function useEverything(engine: Engine): Promise<void> {
   await tools.call("state_set", { key: hostile, value: 2, ttl_seconds: 60 });
   await tools.call("state_commit", { writes: [{ key: `${hostile}/2`, value: hostile }], expected: [{ key: hostile, version: 2 }] });
   expect(await tools.call("state_get", { key: hostile })).toMatchObject({ value: 2 });
-  expect((await tools.call("state_list", { prefix: canary, values: true })).keys).toHaveLength(2);
+  expect((await tools.call("state_list", { prefix: canary, values: true })).entries).toHaveLength(2);
   await tools.call("list_state", { pattern: `%${canary}%` });
   const { run_id: runId } = await tools.call("workflow_create", { name: hostile, tags: { [canary]: hostile }, input: hostile });
   await tools.call("workflow_discover", { tags: { [canary]: hostile } });

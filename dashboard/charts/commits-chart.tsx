@@ -1,17 +1,22 @@
 import { useState } from "preact/hooks";
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
-import { formatClock, formatNumber, formatShort, plural } from "../parts/format.ts";
+import { formatClock, formatClockSeconds, formatDay, formatNumber, formatShort, plural } from "../parts/format.ts";
+import { useWidth } from "../parts/use-width.ts";
 import { ChartFigure } from "./chart-figure.tsx";
+import { formatMoment, rangeWords, stepWords } from "./range-words.ts";
 import { linear, niceCeiling } from "./scale.ts";
-import { useWidth } from "./use-width.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 const height = 148;
 const margin = { top: 8, right: 2, bottom: 20, left: 34 };
 
-/** One bar a minute, the minute that is still running paler. */
-export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]) {
+/** One bar for each step of the range, the one that is still running paler. */
+export function CommitsChart({ minutes, complete, rangeMs }: Overview["commitsPerMinute"] & { readonly rangeMs: number }) {
   const [box, width] = useWidth<HTMLDivElement>();
   const [pointed, setPointed] = useState<number>();
+  const named = (atMs: number): string => (rangeMs > dayMs ? `${formatDay(atMs)}, ${formatClock(atMs)}` : rangeMs < hourMs ? formatClockSeconds(atMs) : formatClock(atMs));
   const total = minutes.reduce((sum, { commits }) => sum + commits, 0);
   const top = niceCeiling(Math.max(...minutes.map(({ commits }) => commits), 4));
   const y = linear(0, top, height - margin.bottom, margin.top);
@@ -22,8 +27,8 @@ export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]
   const busiest = minutes.reduce<(typeof minutes)[number] | undefined>((best, each) => (best === undefined || each.commits > best.commits ? each : best), undefined);
   const summary =
     total === 0
-      ? "No commits in the last hour."
-      : `${plural(total, "commit")} in the last ${minutes.length} minutes; the busiest minute was ${formatClock(busiest?.atMs ?? 0)} with ${formatNumber(busiest?.commits ?? 0)}.`;
+      ? `No commits in the last ${rangeWords(rangeMs)}.`
+      : `${plural(total, "commit")} in the last ${rangeWords(rangeMs)}; the busiest ${stepWords(rangeMs)} was ${named(busiest?.atMs ?? 0)} with ${formatNumber(busiest?.commits ?? 0)}.`;
   const point = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }) => {
     const index = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left) / step);
     setPointed(index >= 0 && index < minutes.length ? index : undefined);
@@ -33,11 +38,11 @@ export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]
       summary={summary}
       note={
         shown === undefined
-          ? `${plural(total, "commit")} in ${minutes.length} minutes${complete ? "" : "; history does not reach further back, or there was too much to count"}`
-          : `${formatClock(shown.atMs)} — ${plural(shown.commits, "commit")}`
+          ? `${plural(total, "commit")} in ${rangeWords(rangeMs)}${complete ? "" : "; history does not reach further back, or there was too much to count"}`
+          : `${named(shown.atMs)} — ${plural(shown.commits, "commit")}`
       }
-      headings={["Minute", "Commits"]}
-      rows={minutes.filter(({ commits }) => commits > 0).map(({ atMs, commits }) => [formatClock(atMs), formatNumber(commits)])}
+      headings={["From", "Commits"]}
+      rows={minutes.filter(({ commits }) => commits > 0).map(({ atMs, commits }) => [named(atMs), formatNumber(commits)])}
     >
       <div ref={box} class="chart-box" style={{ height: `${height}px` }}>
         {width > 0 && (
@@ -69,7 +74,7 @@ export function CommitsChart({ minutes, complete }: Overview["commitsPerMinute"]
               return (
                 minute !== undefined && (
                   <text key={index} class="axis" x={margin.left + index * step} y={height - 5}>
-                    {formatClock(minute.atMs)}
+                    {formatMoment(minute.atMs, rangeMs)}
                   </text>
                 )
               );

@@ -1,12 +1,12 @@
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { statusTone } from "../parts/badge.tsx";
-import { formatDuration, formatExact, plural } from "../parts/format.ts";
+import { formatClock, formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { plain } from "../parts/unseen.ts";
-import { hrefOf } from "../router.ts";
+import { useWidth } from "../parts/use-width.ts";
+import { hrefOf, navigate } from "../router.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { linear, quantile } from "./scale.ts";
-import { useWidth } from "./use-width.ts";
 
 const height = 148;
 const margin = { top: 10, right: 8, bottom: 20, left: 46 };
@@ -56,15 +56,16 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
               ))}
             <line class="median" x1={margin.left} x2={width - margin.right} y1={y(median)} y2={y(median)} />
             {marks.map(({ runId, name, status, tookMs, endedAtMs }) => (
-              <circle key={runId} class={`run-mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6}>
+              // biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the runs are reached through the table below.
+              <circle key={runId} class={`run-mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6} onClick={() => navigate(hrefOf(namespace, "runs", runId))}>
                 <title>{`${plain(name)}: ${status} after ${formatDuration(tookMs)}, ${formatExact(endedAtMs)}`}</title>
               </circle>
             ))}
             <text class="axis" x={margin.left} y={height - 5}>
-              older
+              {formatClock(firstMs)}
             </text>
             <text class="axis end" x={width - margin.right} y={height - 5}>
-              newest
+              {formatClock(lastMs)}
             </text>
           </svg>
         )}

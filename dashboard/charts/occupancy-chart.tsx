@@ -4,13 +4,13 @@ import { formatClock, formatDuration, formatNumber, plural } from "../parts/form
 import { Name } from "../parts/stored-text.tsx";
 import { useTicking } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
+import { useWidth } from "../parts/use-width.ts";
 import { ChartFigure } from "./chart-figure.tsx";
+import { rangeWords } from "./range-words.ts";
 import { linear, seriesOf } from "./scale.ts";
-import { useWidth } from "./use-width.ts";
 
 const laneHeight = 26;
 const axisHeight = 20;
-const windowMs = 3_600_000;
 const lanesMax = 10;
 
 const characterPixels = 7;
@@ -29,19 +29,19 @@ const LaneName = ({ lane: { resource, title } }: { readonly lane: Lane }) =>
     </>
   );
 
-/** A lane for each resource: who held it when, over the last hour. A bar that reaches the right edge is held now. */
-export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupancyOf: all, leaseOccupancyComplete: complete = true } }: { readonly overview: Overview }) {
+/** A lane for each resource: who held it when, over the range. A bar that reaches the right edge is held now. */
+export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupancyOf: all, leaseOccupancyComplete: complete = true, rangeMs } }: { readonly overview: Overview }) {
   const [box, width] = useWidth<HTMLDivElement>();
   // Drawn again as time goes by; a pixel is about ten seconds.
   useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
   const nowMs = serverNowMs();
-  const fromMs = nowMs - windowMs;
+  const fromMs = nowMs - rangeMs;
   // In the server's order: leases before claims of runs, of which there may be hundreds, and what was held last before the others.
   const shown = lanes.slice(0, lanesMax);
   const height = shown.length * laneHeight + axisHeight;
   const x = linear(fromMs, nowMs, 0, width);
   const inAll = `${complete ? "" : "at least "}${plural(all.resources, "resource")}`;
-  const summary = `${complete ? "" : "At least "}${plural(all.resources, "resource")} held in the last hour, ${all.heldNow === 0 ? "none" : formatNumber(all.heldNow)} of them now.`;
+  const summary = `${complete ? "" : "At least "}${plural(all.resources, "resource")} held in the last ${rangeMs === 3_600_000 ? "hour" : rangeWords(rangeMs)}, ${all.heldNow === 0 ? "none" : formatNumber(all.heldNow)} of them now.`;
   const notes = [
     ...(all.resources > shown.length ? [`${shown.length} of ${inAll} shown${lanes.length > shown.length ? `, ${lanes.length} in the table` : ""}`] : []),
     ...(complete ? [] : ["history does not reach further back, or there was too much to show"]),
@@ -72,9 +72,9 @@ export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupan
         <div ref={box} class="chart-box" style={{ height: `${height}px` }}>
           {width > 0 && (
             <svg width={width} height={height} role="img" aria-label={summary}>
-              {[0, 15, 30, 45, 60].map((minutes) => {
-                const at = x(fromMs + minutes * 60_000);
-                return <line key={minutes} class="grid-line" x1={at} x2={at} y1={0} y2={height - axisHeight} />;
+              {[0, 1, 2, 3, 4].map((quarter) => {
+                const at = x(fromMs + (quarter * rangeMs) / 4);
+                return <line key={quarter} class="grid-line" x1={at} x2={at} y1={0} y2={height - axisHeight} />;
               })}
               {shown.map(({ resource, spans }, lane) => (
                 <g key={resource}>
@@ -100,10 +100,10 @@ export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupan
                 </g>
               ))}
               <text class="axis" x={0} y={height - 4}>
-                1 h ago
+                {formatDuration(rangeMs)} ago
               </text>
               <text class="axis middle" x={width / 2} y={height - 4}>
-                30 min
+                {formatDuration(rangeMs / 2)}
               </text>
               <text class="axis end" x={width} y={height - 4}>
                 now

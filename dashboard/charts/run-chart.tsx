@@ -3,9 +3,9 @@ import { serverNowMs } from "../data/server-clock.ts";
 import { formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { plain } from "../parts/unseen.ts";
+import { useWidth } from "../parts/use-width.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { linear, seriesOf } from "./scale.ts";
-import { useWidth } from "./use-width.ts";
 
 type Happening = RunDetail["timeline"][number];
 interface Holding {

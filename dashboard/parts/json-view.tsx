@@ -7,7 +7,7 @@ export const prettyJson = (value: unknown): string => JSON.stringify(value, null
 const clippedCharacters = 6_000;
 /** Beyond this a page is slower with colours than without. */
 const colouredCharactersMax = 60_000;
-const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
+const tokens = /("(?:[^"\\]|\\.)*"?)(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 
 /** Small enough for one line. */
 const oneLineCharacters = 46;

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { scrollBackTo, scrolledBack } from "../router.ts";
+import { useWidth } from "./use-width.ts";
 
 export interface Column<Row> {
   readonly heading: string;
@@ -9,6 +10,8 @@ export interface Column<Row> {
   readonly align?: "end";
   /** Where it stands on a narrow screen: two lines, each with something at its end, and a button beside both. */
   readonly narrow: "first" | "first-end" | "second" | "second-end" | "action" | "hidden";
+  /** Where there is no room for every column: the order in which columns are left out, lowest number first. Absent = never. */
+  readonly drop?: number;
   /** Its values mean nothing without the heading, which a narrow screen has no line for: there it stands before each of them. */
   readonly labelled?: boolean;
   cell(row: Row): ComponentChildren;
@@ -34,8 +37,29 @@ const moreAhead = 40;
 const narrowScreen = matchMedia("(max-width: 44rem)");
 const rowHeight = (): number => (narrowScreen.matches ? 66 : 42);
 
+const rowPaddingRem = 2;
+const gapRem = 1;
+
+/** The smallest width of a track, in rem: "minmax(12rem, 2fr)" and "12rem" need 12. */
+const leastRem = (track: string): number => Number.parseFloat(track.replace("minmax(", ""));
+
+/** The columns that a table of this width has room for. On a narrow screen the style sheet arranges them all in two lines. */
+function columnsThatFit<Row>(columns: readonly Column<Row>[], widthPx: number): readonly Column<Row>[] {
+  if (narrowScreen.matches || widthPx === 0) return columns;
+  const widthRem = widthPx / Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const needed = (those: readonly Column<Row>[]): number => those.reduce((sum, { track }) => sum + leastRem(track) + gapRem, rowPaddingRem - gapRem);
+  let kept = columns;
+  for (const dropped of columns.filter(({ drop }) => drop !== undefined).toSorted((a, b) => (a.drop ?? 0) - (b.drop ?? 0))) {
+    if (needed(kept) <= widthRem) break;
+    kept = kept.filter((column) => column !== dropped);
+  }
+  return kept;
+}
+
 /** A table of any length: only the rows near the window are in the page. Arrow keys walk from row to row. */
-export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total, more = false, loadingMore = false, onMore, toneOf }: TableProps<Row>) {
+export function WindowedTable<Row>({ label, rows, columns: all, keyOf, hrefOf, total, more = false, loadingMore = false, onMore, toneOf }: TableProps<Row>) {
+  const [table, width] = useWidth<HTMLDivElement>();
+  const columns = columnsThatFit(all, width);
   const body = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState({ first: 0, last: 40, height: rowHeight() });
   const [current, setCurrent] = useState(0);
@@ -101,7 +125,7 @@ export function WindowedTable<Row>({ label, rows, columns, keyOf, hrefOf, total,
   const shown = rows.slice(range.first, range.last);
   const tracks = { "--tracks": columns.map(({ track }) => track).join(" "), "--row-height": `${range.height}px` };
   return (
-    <div class="table" role="table" aria-label={label} aria-rowcount={total === undefined ? (more ? -1 : rows.length + 1) : total + 1} style={tracks}>
+    <div class="table" role="table" ref={table} aria-label={label} aria-rowcount={total === undefined ? (more ? -1 : rows.length + 1) : total + 1} style={tracks}>
       <div class="table-head" role="rowgroup">
         <div class="table-row" role="row" aria-rowindex={1}>
           {columns.map(({ heading, align }) => (

@@ -1,4 +1,3 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActivityItem, Kind } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { activityKey } from "../data/live.ts";
@@ -14,6 +13,7 @@ import { Ago } from "../parts/time.tsx";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { refine, route } from "../router.ts";
+import { useTyped } from "../use-typed.ts";
 import { useView } from "../view-context.ts";
 
 const kinds: readonly Kind[] = ["state", "lease", "workflow", "session", "checkpoint", "knowledge"];
@@ -24,24 +24,11 @@ export function ActivityView() {
   const kind = query.get("kind") ?? "";
   const who = query.get("who") ?? "";
   const subject = query.get("subject") ?? "";
-  const [typed, setTyped] = useState({ who, subject });
-  const typing = useRef(false);
-  useEffect(() => {
-    if (!typing.current) setTyped({ who, subject });
-    typing.current = false;
-  }, [who, subject]);
-  useEffect(() => {
-    if (typed.who === who && typed.subject === subject) return;
-    const timer = setTimeout(() => {
-      typing.current = true;
-      refine(typed);
-    }, 250);
-    return () => clearTimeout(timer);
-  }, [typed.who, typed.subject]);
+  const [typed, setTyped] = useTyped({ who, subject });
   const pages = useActivity(api, { kind, who, subject });
   const filtered = kind !== "" || who !== "" || subject !== "";
   const columns: readonly Column<ActivityItem>[] = [
-    { heading: "Kind", track: "5.5rem", narrow: "hidden", cell: (item) => <KindTag kind={item.kind} /> },
+    { heading: "Kind", track: "5.5rem", drop: 2, narrow: "hidden", cell: (item) => <KindTag kind={item.kind} /> },
     {
       heading: "What",
       track: "minmax(12rem, 2fr)",
@@ -70,7 +57,7 @@ export function ActivityView() {
       ),
     },
     { heading: "By", track: "minmax(7rem, 1.4fr)", narrow: "second", cell: (item) => <Who agent={item.agent} writer={item.writer} /> },
-    { heading: "Revision", track: "5.5rem", align: "end", narrow: "hidden", cell: (item) => <span class="mono">{item.revision}</span> },
+    { heading: "Revision", track: "5.5rem", drop: 1, align: "end", narrow: "hidden", cell: (item) => <span class="mono">{item.revision}</span> },
     { heading: "When", track: "7rem", align: "end", narrow: "second-end", cell: (item) => <Ago at={item.atMs} /> },
   ];
   return (

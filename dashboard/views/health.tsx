@@ -2,20 +2,18 @@ import type { HealthView as Health } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { connection } from "../data/live.ts";
 import { useQuery } from "../data/use-query.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
 import { Answer } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { useView } from "../view-context.ts";
+import { ConnectAgent } from "./connect-agent.tsx";
 import { storeFacts } from "./health-facts.ts";
 
 export function HealthView() {
-  const { me, api, namespace } = useView();
+  const { me, api } = useView();
   const query = useQuery<Health>(`${api}/health`, () => false);
   const { state } = useCell(connection);
-  const endpoint = `${location.origin}/ns/${encodeURIComponent(namespace)}/mcp`;
-  const install = `holdfast install claude-code --http ${endpoint}`;
   return (
     <>
       <PageHead title="Health" lead="The store behind this server, and how it keeps what it is given." />
@@ -24,19 +22,7 @@ export function HealthView() {
       </Answer>
       <div class="grid">
         <Panel title="Connect an agent" class="half">
-          <p>
-            The MCP endpoint of this namespace. {me.kind === "operator" ? "Clients on this machine need no token; others send one" : "Clients send a token"} as Authorization:
-            Bearer.
-          </p>
-          <div class="secret">
-            <code>{endpoint}</code>
-            <CopyButton text={endpoint} what="the endpoint" />
-          </div>
-          <p>Written into a client, here Claude Code:</p>
-          <div class="secret">
-            <code>{install}</code>
-            <CopyButton text={install} what="the command" />
-          </div>
+          <ConnectAgent />
         </Panel>
         <Panel title="You" class="half">
           <Facts

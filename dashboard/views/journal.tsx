@@ -14,15 +14,25 @@ import { Name, Prose } from "../parts/stored-text.tsx";
 import { At } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import { hrefOf, refine, route } from "../router.ts";
+import { useTyped } from "../use-typed.ts";
 import { useView } from "../view-context.ts";
+
+const filterFields = [
+  ["who", "Who", "agent or person"],
+  ["tag", "Tag", "exactly this one"],
+  ["q", "Contains", "text, file or branch"],
+] as const;
 
 export function JournalView() {
   const { api } = useView();
   const { query } = useCell(route);
   const workspace = query.get("workspace") ?? "";
+  const filters = { who: query.get("who") ?? "", tag: query.get("tag") ?? "", q: query.get("q") ?? "" };
+  const [typed, setTyped] = useTyped(filters);
+  const filtered = Object.values(filters).some((value) => value !== "");
   const pages = usePages<JournalPage, JournalRow>({
     path: `${api}/journal`,
-    fields: { workspace },
+    fields: { workspace, ...filters },
     cursorField: "before",
     pageSize: 30,
     pageSizeMax: 50,
@@ -30,7 +40,7 @@ export function JournalView() {
     next: ({ next }) => next,
     keyOf: ({ id }) => id,
     subjectOf: ({ kind, subject, written }) => (kind === "checkpoint" && written !== "research" ? subject : undefined),
-    newcomers: "first",
+    newcomers: filtered ? "anywhere" : "first",
   });
   const workspaces = pages.first?.workspaces ?? [];
   return (
@@ -47,6 +57,19 @@ export function JournalView() {
           value={workspace}
           onChange={(value) => refine({ workspace: value })}
         />
+        {filterFields.map(([name, label, placeholder]) => (
+          <label key={name}>
+            {label}
+            <input
+              type="search"
+              spellcheck={false}
+              autocapitalize="off"
+              placeholder={placeholder}
+              value={typed[name]}
+              onInput={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}
+            />
+          </label>
+        ))}
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "entry", "entries")}${pages.more ? " so far" : ""}`}
         </span>
@@ -55,9 +78,18 @@ export function JournalView() {
         pages={pages}
         what="the journal"
         empty={
-          <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>
-            Agents write entries with the checkpoint tool, by themselves before their context is compacted.
-          </Empty>
+          filtered ? (
+            <>
+              <Empty title={pages.more ? "No entry fits these filters so far" : "No entry fits these filters"}>
+                {pages.more ? "Older entries were not looked at yet." : "Change or clear one of them."}
+              </Empty>
+              <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Look at older entries" />
+            </>
+          ) : (
+            <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>
+              Agents write entries with the checkpoint tool. In Claude Code, a hook also writes one before the context is compacted.
+            </Empty>
+          )
         }
       >
         <Days rows={pages.rows} workspaces={workspaces} />

@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { KeyView, VersionView } from "../../src/surfaces/dashboard/api.ts";
 import { asFailure, callApi, callTool, queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
+import { Who } from "../parts/activity-line.tsx";
 import { formatBytes } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView, prettyJson } from "../parts/json-view.tsx";
@@ -84,7 +85,7 @@ function Detail({ entry }: { readonly entry: KeyView }) {
         facts={[
           ["Version", entry.found ? entry.version : undefined],
           ["Changed", entry.updatedAtMs === undefined ? undefined : <Ago key="changed" at={entry.updatedAtMs} />],
-          ["By", entry.updatedBy === undefined ? undefined : <Name key="by" text={entry.updatedBy} mono={false} />],
+          ["By", entry.writer === undefined ? undefined : <Who key="by" agent={entry.agent} writer={entry.writer} />],
           ["Expires", !entry.found ? undefined : entry.expiresAtMs === undefined ? "never" : <Countdown key="expires" until={entry.expiresAtMs} over="expired" />],
           ["Size", entry.found ? formatBytes(new Blob([JSON.stringify(entry.value)]).size) : undefined],
         ]}

@@ -29,10 +29,11 @@ const columns: readonly Column<KeyRow>[] = [
       </bdi>
     ),
   },
-  { heading: "Version", track: "5rem", align: "end", narrow: "hidden", cell: ({ version }) => formatNumber(version) },
+  { heading: "Version", track: "5rem", drop: 1, align: "end", narrow: "hidden", cell: ({ version }) => formatNumber(version) },
   {
     heading: "Expires",
     track: "8rem",
+    drop: 2,
     narrow: "hidden",
     cell: ({ expiresAtMs }) => (expiresAtMs === undefined ? <span class="muted">never</span> : <Countdown until={expiresAtMs} over="expired" />),
   },

@@ -64,11 +64,12 @@ export function LeasesView() {
         ),
     },
     { heading: "Holder", track: "minmax(7rem, 1.2fr)", narrow: "second", cell: ({ holder }) => <Name text={holder} mono={false} /> },
-    { heading: "Held for", track: "7rem", narrow: "hidden", cell: ({ heldSinceMs }) => <Since at={heldSinceMs} /> },
+    { heading: "Held for", track: "7rem", drop: 2, narrow: "hidden", cell: ({ heldSinceMs }) => <Since at={heldSinceMs} /> },
     { heading: "Ends", track: "8rem", narrow: "second-end", labelled: true, cell: ({ expiresAtMs }) => <Countdown until={expiresAtMs} /> },
     {
       heading: "Waiting",
       track: "minmax(5rem, 0.8fr)",
+      drop: 3,
       narrow: "first-end",
       cell: ({ waiting: count, waiters }) =>
         count === 0 ? (
@@ -79,7 +80,7 @@ export function LeasesView() {
           </span>
         ),
     },
-    { heading: "Token", track: "5rem", align: "end", narrow: "hidden", cell: ({ token }) => <span class="mono">{token}</span> },
+    { heading: "Token", track: "5rem", drop: 1, align: "end", narrow: "hidden", cell: ({ token }) => <span class="mono">{token}</span> },
     ...(canWrite
       ? [
           {
@@ -105,7 +106,8 @@ export function LeasesView() {
           <input type="search" placeholder="part of its name" value={wanted} onInput={(event) => refine({ resource: event.currentTarget.value })} />
         </label>
         <span class="muted count" role="status">
-          {!pages.loading && `${plural(rows.length, "lease")} held${waiting > 0 ? `, ${plural(waiting, "waits", "wait")} in line` : ""}`}
+          {!pages.loading &&
+            `${plural(rows.length, "lease")} held${pages.more ? " so far, scroll for more" : ""}${waiting > 0 ? `, ${plural(waiting, "waits", "wait")} in line` : ""}`}
         </span>
       </form>
       <Listing
@@ -128,7 +130,7 @@ export function LeasesView() {
   );
 }
 
-function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; onClose(): void }) {
+export function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; onClose(): void }) {
   const { api } = useView();
   const act = async () => {
     try {

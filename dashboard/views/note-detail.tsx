@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { NoteRow, NoteView } from "../../src/surfaces/dashboard/api.ts";
 import { queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
+import { Who } from "../parts/activity-line.tsx";
 import { NoteStatus } from "../parts/badge.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
@@ -75,7 +76,7 @@ function Detail({ view: { note, versions, more } }: { readonly view: NoteView })
           ["Superseded by", note.supersededBy === undefined ? undefined : link(note.supersededBy)],
           ["Version", note.version],
           ["Changed", <Ago key="changed" at={note.updatedAtMs} />],
-          ["By", <Name key="by" text={note.updatedBy} mono={false} />],
+          ["By", <Who key="by" agent={note.agent} writer={note.writer} />],
         ]}
       />
       <Panel title="Note">

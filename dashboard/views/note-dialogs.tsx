@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { NoteChanged, NoteRow, NoteView } from "../../src/surfaces/dashboard/api.ts";
 import { ApiFailure, callApi, callTool, queryText } from "../data/api-client.ts";
+import { Who } from "../parts/activity-line.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { DiffView } from "../parts/diff-view.tsx";
 import { Field } from "../parts/field.tsx";
@@ -32,7 +33,7 @@ function useNoteChange(opened: NoteRow) {
       return (
         <>
           <p>
-            Meanwhile <Name text={note.updatedBy} mono={false} /> saved version {note.version}, so nothing was changed. This is what changed there:
+            Meanwhile <Who agent={note.agent} writer={note.writer} /> saved version {note.version}, so nothing was changed. This is what changed there:
           </p>
           <DiffView before={base.content} after={note.content} label="What changed meanwhile" />
           <p>Try again to make your change to version {note.version}.</p>

@@ -1,7 +1,11 @@
-import type { Overview, RunStatusName } from "../../src/surfaces/dashboard/api.ts";
+import { useState } from "preact/hooks";
+import type { Overview } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
 import { CommitsChart } from "../charts/commits-chart.tsx";
 import { DurationsChart, DurationsLegend } from "../charts/durations-chart.tsx";
 import { OccupancyChart } from "../charts/occupancy-chart.tsx";
+import { rangeWords, stepWords } from "../charts/range-words.ts";
+import { queryText } from "../data/api-client.ts";
 import { activityKey } from "../data/live.ts";
 import { noteServerTime } from "../data/server-clock.ts";
 import { useFeed } from "../data/use-feed.ts";
@@ -10,18 +14,32 @@ import { ActivityLine } from "../parts/activity-line.tsx";
 import { formatNumber, formatShort, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
+import { SelectFilter } from "../parts/select-filter.tsx";
 import { Answer, Empty, Loading } from "../parts/state-panels.tsx";
 import { Name, visible } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
+import { plain } from "../parts/unseen.ts";
 import type { NamespaceView } from "../router.ts";
-import { hrefOf } from "../router.ts";
+import { hrefOf, refine, route } from "../router.ts";
 import { useView } from "../view-context.ts";
+import { ConnectAgent, NotThereYet } from "./connect-agent.tsx";
+import { ReleaseDialog } from "./leases.tsx";
+import { CancelDialog } from "./run-detail.tsx";
 
 const feedSize = 10;
+const ranges = [
+  ["15m", "15 minutes"],
+  ["", "1 hour"],
+  ["6h", "6 hours"],
+  ["24h", "24 hours"],
+  ["7d", "7 days"],
+] as const;
 
 export function OverviewView() {
   const { api, namespace } = useView();
-  const query = useQuery<Overview>(`${api}/overview`, () => true, 5_000);
+  const { query: address } = useCell(route);
+  const range = address.get("range") ?? "";
+  const query = useQuery<Overview>(`${api}/overview${queryText({ range })}`, () => true, 5_000);
   if (query.data !== undefined) noteServerTime(query.data.nowMs);
   return (
     <>
@@ -29,11 +47,15 @@ export function OverviewView() {
       <Answer query={query} what="the overview" lines={10}>
         {(overview) => (
           <>
+            {overview.revision === 0 && <FirstRun />}
             <Counts overview={overview} namespace={namespace} />
             <Attention overview={overview} namespace={namespace} />
+            <form class="filters" onSubmit={(event) => event.preventDefault()}>
+              <SelectFilter label="Time range of commits and leases" options={ranges} value={range} onChange={(value) => refine({ range: value })} />
+            </form>
             <div class="grid">
-              <Panel title="Commits per minute" class="half">
-                <CommitsChart {...overview.commitsPerMinute} />
+              <Panel title={`Commits per ${stepWords(overview.rangeMs)}`} class="half">
+                <CommitsChart {...overview.commitsPerMinute} rangeMs={overview.rangeMs} />
               </Panel>
               <Panel title="Run durations" class="half" aside={overview.runDurations.length > 0 && <DurationsLegend />}>
                 {overview.runDurations.length === 0 ? (
@@ -44,12 +66,14 @@ export function OverviewView() {
               </Panel>
               <Panel title="Lease occupancy" class="whole" aside={<a href={hrefOf(namespace, "leases")}>All leases</a>}>
                 {overview.leaseOccupancy.length === 0 ? (
-                  <Empty title="Nothing was held in the last hour">When agents hold leases or claim runs, this shows who had what and for how long.</Empty>
+                  <Empty title={`Nothing was held in the last ${rangeWords(overview.rangeMs)}`}>
+                    When agents hold leases or claim runs, this shows who had what and for how long.
+                  </Empty>
                 ) : (
                   <OccupancyChart overview={overview} />
                 )}
               </Panel>
-              <Panel title="Fleet" class="half" aside={overview.agents.length > 0 && plural(overview.agents.length, "agent")}>
+              <Panel title="Fleet" class="half" aside={overview.agents.length > 0 && `${overview.agentsMore ? "the last " : ""}${plural(overview.agents.length, "agent")}`}>
                 <Fleet agents={overview.agents} namespace={namespace} />
               </Panel>
               <Panel title="Just now" class="half" aside={<a href={hrefOf(namespace, "activity")}>All activity</a>}>
@@ -63,17 +87,14 @@ export function OverviewView() {
   );
 }
 
-const statuses: readonly (readonly [string, readonly RunStatusName[]])[] = [
-  ["at work", ["claimed", "running"]],
-  ["waiting", ["created"]],
-  ["failed", ["failed"]],
-];
-
-function Counts({ overview: { counts, runsByStatus }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
-  const { byStatus } = runsByStatus;
-  const runs = statuses.map(([word, those]) => [word, those.reduce((sum, status) => sum + byStatus[status], 0)] as const);
+function Counts({ overview: { counts, failedRuns }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
+  const runs = [
+    ...(counts.runsHeld === 0 ? [] : [`${formatShort(counts.runsHeld)} at work`]),
+    ...(counts.runsWaiting === 0 ? [] : [`${formatShort(counts.runsWaiting)} waiting`]),
+    ...(failedRuns.count === 0 ? [] : [counts.runs > failedRuns.of ? `${failedRuns.count} of the last ${failedRuns.of} failed` : `${failedRuns.count} failed`]),
+  ];
   const tiles: readonly (readonly [string, number, NamespaceView, string | undefined])[] = [
-    ["Runs", counts.runs, "runs", runs.flatMap(([word, count]) => (count === 0 ? [] : `${formatShort(count)} ${word}`)).join(" · ")],
+    ["Runs", counts.runs, "runs", runs.join(" · ")],
     ["Leases held", counts.leases, "leases", counts.waiting === 0 ? "nobody waits" : `${formatNumber(counts.waiting)} waiting`],
     ["Keys", counts.keys, "keys", undefined],
     ["Journal", counts.journal, "journal", undefined],
@@ -95,7 +116,24 @@ function Counts({ overview: { counts, runsByStatus }, namespace }: { readonly ov
   );
 }
 
+/** Nothing was ever written: the one thing to do is to connect an agent. */
+function FirstRun() {
+  return (
+    <Panel title="Connect your first agent" class="attention">
+      <NotThereYet />
+      <ConnectAgent />
+      <p class="muted" role="status">
+        Waiting for the first agent…
+      </p>
+    </Panel>
+  );
+}
+
+type StuckItem = Overview["stuck"][number];
+
 function Attention({ overview: { stuck, health }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
+  const { canWrite } = useView();
+  const [acting, setActing] = useState<StuckItem>();
   if (stuck.length === 0 && health.warnings.length === 0 && health.status === "ok")
     return (
       <p class="calm">
@@ -121,18 +159,31 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
             </span>
           </li>
         ))}
-        {stuck.map(({ kind, id, title, why }) => (
-          <li key={`${kind} ${id}`}>
-            <Icon name={kind === "run" ? "runs" : "leases"} />
-            <span class="grow">
-              <a href={kind === "run" ? hrefOf(namespace, "runs", id) : hrefOf(namespace, "leases", undefined, { resource: id })}>
-                <Name text={title ?? id} mono={title === undefined} />
-              </a>{" "}
-              <bdi class="muted">{visible(why)}</bdi>
-            </span>
-          </li>
-        ))}
+        {stuck.map((item) => {
+          const { kind, id, title, why, sinceMs } = item;
+          return (
+            <li key={`${kind} ${id}`}>
+              <Icon name={kind === "run" ? "runs" : "leases"} />
+              <span class="grow">
+                <a href={kind === "run" ? hrefOf(namespace, "runs", id) : hrefOf(namespace, "leases", undefined, { resource: id })}>
+                  <Name text={title ?? id} mono={title === undefined} />
+                </a>{" "}
+                <bdi class="muted">{visible(why)}</bdi>
+              </span>
+              <Ago at={sinceMs} />
+              {canWrite && (
+                <button type="button" class="button small" aria-label={`${kind === "run" ? "Cancel" : "Release"} ${plain(title ?? id)}`} onClick={() => setActing(item)}>
+                  {kind === "run" ? "Cancel" : "Release"}
+                </button>
+              )}
+            </li>
+          );
+        })}
       </ul>
+      {acting?.kind === "run" && (
+        <CancelDialog run={{ runId: acting.id, name: acting.title ?? acting.id, status: "created", token: acting.token }} onClose={() => setActing(undefined)} />
+      )}
+      {acting?.lease !== undefined && <ReleaseDialog lease={acting.lease} onClose={() => setActing(undefined)} />}
     </Panel>
   );
 }
@@ -141,7 +192,7 @@ function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; rea
   if (agents.length === 0)
     return (
       <Empty title="No agent was here yet">
-        Agents appear as soon as they write. How to connect one is shown under <a href={hrefOf(namespace, "health")}>Health</a>.
+        Agents appear as soon as they write. How to connect one is shown <a href={hrefOf(namespace, "health")}>under Health</a>.
       </Empty>
     );
   return (

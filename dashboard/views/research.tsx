@@ -1,12 +1,12 @@
-import { useEffect, useState } from "preact/hooks";
-import type { ResearchPage } from "../../src/surfaces/dashboard/api.ts";
-import type { ApiFailure } from "../data/api-client.ts";
-import { asFailure, callTool } from "../data/api-client.ts";
+import type { ResearchView as ResearchCheckpoint, ResearchPage } from "../../src/surfaces/dashboard/api.ts";
+import { queryText } from "../data/api-client.ts";
 import { usePages } from "../data/use-pages.ts";
+import { useQuery } from "../data/use-query.ts";
+import { Who } from "../parts/activity-line.tsx";
 import { plural } from "../parts/format.ts";
 import { LoadMore } from "../parts/load-more.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Empty, Failed, Listing, Loading } from "../parts/state-panels.tsx";
+import { Answer, Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, Prose, visible } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf } from "../router.ts";
@@ -77,66 +77,48 @@ function Confidence({ value }: { readonly value: number }) {
   );
 }
 
-interface Checkpoint {
-  readonly core_question?: string;
-  readonly thesis?: string;
-  readonly confidence?: number;
-  readonly trigger?: string;
-  readonly open_questions?: readonly string[];
-  readonly sources?: readonly { readonly id: string; readonly type: string; readonly take: string; readonly relation: string }[];
-  readonly tensions?: readonly { readonly between: readonly string[]; readonly nature: string; readonly resolution?: string }[];
-  readonly unique_contributions?: readonly { readonly type: string; readonly content: string }[];
-  readonly action?: { readonly goal: string; readonly type: string };
-  readonly skill?: string;
-}
-
-/** A checkpoint never changes: it is read once, by the tool that agents read it with. */
+/** A checkpoint never changes, so no event makes the page read it again. */
 export function ResearchDetailView({ id }: { readonly id: string }) {
-  const { namespace } = useView();
-  const [state, setState] = useState<{ readonly checkpoint?: Checkpoint; readonly error?: ApiFailure }>({});
-  const [tries, setTries] = useState(0);
-  useEffect(() => {
-    let left = false;
-    setState({});
-    callTool(namespace, "load_checkpoint", { checkpoint_id: id }).then(
-      ({ checkpoint }) => !left && setState({ checkpoint: checkpoint as Checkpoint }),
-      (error: unknown) => !left && setState({ error: asFailure(error) }),
-    );
-    return () => {
-      left = true;
-    };
-  }, [namespace, id, tries]);
-  const { checkpoint, error } = state;
+  const { api, namespace } = useView();
+  const query = useQuery<ResearchCheckpoint>(`${api}/checkpoint${queryText({ id })}`, () => false);
   return (
     <>
-      <PageHead back={{ href: hrefOf(namespace, "research"), text: "Research" }} title={<bdi>{visible(checkpoint?.core_question ?? id)}</bdi>} />
-      {error !== undefined ? (
-        <Failed error={error} onRetry={() => setTries(tries + 1)} />
-      ) : checkpoint === undefined ? (
-        <Loading what="the checkpoint" />
-      ) : (
-        <Detail id={id} checkpoint={checkpoint} />
-      )}
+      <PageHead back={{ href: hrefOf(namespace, "research"), text: "Research" }} title={<bdi>{visible(query.data?.question ?? id)}</bdi>} />
+      <Answer query={query} what="the checkpoint">
+        {(checkpoint) => <Detail checkpoint={checkpoint} />}
+      </Answer>
     </>
   );
 }
 
 const relationSigns: Readonly<Record<string, string>> = { supports: "+", contradicts: "−", nuances: "~" };
 
-function Detail({ id, checkpoint }: { readonly id: string; readonly checkpoint: Checkpoint }) {
-  const { open_questions: questions = [], sources = [], tensions = [], unique_contributions: found = [], action } = checkpoint;
+function Detail({ checkpoint }: { readonly checkpoint: ResearchCheckpoint }) {
+  const { namespace } = useView();
+  const { openQuestions: questions, sources, tensions, contributions: found, action, skill, workspace, continues } = checkpoint;
   return (
     <>
       <Facts
         facts={[
-          ["Confidence", checkpoint.confidence === undefined ? undefined : <Confidence key="confidence" value={checkpoint.confidence} />],
-          ["Why it was saved", checkpoint.trigger?.replaceAll("_", " ")],
-          ["For skill", checkpoint.skill],
-          ["Id", <Name key="id" text={id} />],
+          ["Confidence", <Confidence key="confidence" value={checkpoint.confidence} />],
+          ["Saved", <Ago key="saved" at={checkpoint.atMs} />],
+          ["By", <Who key="by" agent={checkpoint.agent} writer={checkpoint.writer} />],
+          ["Why it was saved", checkpoint.trigger.replaceAll("_", " ")],
+          ["For skill", skill === undefined ? undefined : <Name key="skill" text={skill} />],
+          ["Workspace", workspace === undefined ? undefined : <Name key="workspace" text={workspace} mono={false} />],
+          [
+            "Continues",
+            continues === undefined ? undefined : (
+              <a key="continues" href={hrefOf(namespace, "research", continues)}>
+                <Name text={continues} />
+              </a>
+            ),
+          ],
+          ["Id", <Name key="id" text={checkpoint.id} />],
         ]}
       />
       <Panel title="Thesis">
-        <Prose text={checkpoint.thesis ?? ""} />
+        <Prose text={checkpoint.thesis} />
       </Panel>
       <div class="grid">
         {questions.length > 0 && (
@@ -172,7 +154,7 @@ function Detail({ id, checkpoint }: { readonly id: string; readonly checkpoint: 
             <ul class="bullets">
               {tensions.map(({ between, nature, resolution }) => (
                 <li key={`${between.join(" ")} ${nature}`}>
-                  <Name text={between.join(" against ")} mono={false} /> <span class="muted">{resolution ?? "unresolved"}</span>
+                  <Name text={between.join(" against ")} mono={false} /> <span class="muted">{resolution}</span>
                   <Prose text={nature} />
                 </li>
               ))}

@@ -1,24 +1,25 @@
 import { useState } from "preact/hooks";
 import type { RunDetail, SteppedIn } from "../../src/surfaces/dashboard/api.ts";
 import { RunChart } from "../charts/run-chart.tsx";
-import { ApiFailure, asFailure, callApi, queryText } from "../data/api-client.ts";
+import { ApiFailure, callApi, queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { RunStatus } from "../parts/badge.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
-import { formatClockSeconds, formatDayHeading, formatDuration, formatNumber } from "../parts/format.ts";
+import { formatClockSeconds, formatDayHeading, formatDuration } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { announce } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer, Empty, Failed } from "../parts/state-panels.tsx";
+import { Answer, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, At, Countdown } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import { hrefOf } from "../router.ts";
 import { runOfLease } from "../subject-href.ts";
 import { useView } from "../view-context.ts";
+import { RunSteps, stepNames } from "./run-steps.tsx";
 
 type Run = RunDetail["run"];
 type Action = "return" | "cancel";
@@ -67,6 +68,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
   const { run, timeline } = detail;
   const finished = ["done", "failed", "cancelled"].includes(run.status);
   const claimed = run.status === "claimed" || run.status === "running";
+  const names = stepNames(detail.input);
   return (
     <>
       <Facts
@@ -75,7 +77,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
           ["Id", <Name key="id" text={run.runId} />],
           ["Agent", run.agent === undefined ? undefined : <Name key="agent" text={run.agent} mono={false} />],
           ["Claim ends", claimed && run.claimExpiresAtMs !== undefined ? <Countdown key="claim" until={run.claimExpiresAtMs} /> : undefined],
-          ["Last step", run.lastStep],
+          ["Last step", names.length > 0 ? `${run.lastStep} of ${names.length}` : run.lastStep],
           ["Tries", run.attempts],
           ["Priority", run.priority === undefined || run.priority === 0 ? undefined : run.priority],
           ["Created", <Ago key="created" at={run.createdAtMs} />],
@@ -84,6 +86,12 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
           ["Tags", Object.keys(run.tags).length === 0 ? undefined : <Tags key="tags" tags={run.tags} />],
         ]}
       />
+      <Stuck detail={detail} />
+      {detail.input !== undefined && (
+        <Panel title="Input">
+          <JsonView value={detail.input} label="Input of the run" />
+        </Panel>
+      )}
       {detail.error !== undefined && (
         <Panel title="Error" class="bad">
           <JsonView value={detail.error} label="Error of the run" />
@@ -99,62 +107,34 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
         {!timeline.some(({ what }) => what === "claimed" || what === "step") && <Empty title="Nobody has taken it yet">An agent takes it with workflow_claim.</Empty>}
       </Panel>
       <div class="grid">
-        <Steps detail={detail} />
-        <Panel title="What happened" class="half follows">
+        <RunSteps detail={detail} />
+        <Panel title="What happened" class="whole">
           <Timeline timeline={timeline} complete={detail.timelineComplete !== false} />
         </Panel>
       </div>
-      {detail.input !== undefined && (
-        <Panel title="Input">
-          <JsonView value={detail.input} label="Input of the run" />
-        </Panel>
-      )}
     </>
   );
 }
 
-type Step = RunDetail["steps"][number];
+/** After these nobody is known to work on a run that was not ended. */
+const handing: readonly string[] = ["claimed", "taken over", "lapsed", "returned", "done", "failed", "cancelled"];
 
-/** Newest first, as the timeline beside it. */
-function Steps({ detail: { run, steps, moreSteps } }: { readonly detail: RunDetail }) {
-  const { api } = useView();
-  const [older, setOlder] = useState<{ readonly steps: readonly Step[]; readonly more: boolean }>();
-  const [error, setError] = useState<ApiFailure>();
-  const all = [...steps, ...(older?.steps ?? [])].toSorted((a, b) => b.step - a.step).filter((step, index, sorted) => step.step !== sorted[index - 1]?.step);
-  const readOlder = async () => {
-    try {
-      const page = await callApi<RunDetail>(`${api}/run${queryText({ id: run.runId, stepsBefore: all.at(-1)?.step })}`);
-      setOlder({ steps: [...(older?.steps ?? []), ...page.steps], more: page.moreSteps });
-      setError(undefined);
-    } catch (failure) {
-      setError(asFailure(failure));
-    }
-  };
+/** Says that an agent stopped and none has taken over, which the status "waiting" alone does not. */
+function Stuck({ detail: { run, timeline } }: { readonly detail: RunDetail }) {
+  const last = timeline.findLast(({ what }) => handing.includes(what));
+  if (last?.what !== "lapsed") return null;
+  const claim = timeline.findLast(({ what }) => what === "claimed" || what === "taken over");
+  const steps = timeline.flatMap(({ what, step }) => (what === "step" && step !== undefined ? [step] : []));
+  const times =
+    run.attempts > 1 ? ` It was claimed ${run.attempts} times${steps.length === 0 ? " and never reached its first step" : `, and never got past step ${run.lastStep}`}.` : "";
   return (
-    <Panel title="Steps" class="half" aside={all.length > 0 && formatNumber(all.length)}>
-      {all.length === 0 ? (
-        <Empty title="No step was reported yet">Each step's output appears here as soon as it is stored.</Empty>
-      ) : (
-        <ol class="steps">
-          {all.map(({ step, atMs, output, writer, agent }) => (
-            <li key={step}>
-              <div class="step-head">
-                <span class="step-number">{step}</span>
-                <Who agent={agent} writer={writer} />
-                <Ago at={atMs} />
-              </div>
-              <JsonView value={output} label={`Output of step ${step}`} compact />
-            </li>
-          ))}
-        </ol>
-      )}
-      {error !== undefined && <Failed error={error} />}
-      {(older?.more ?? moreSteps) && (
-        <button type="button" class="button load-more" onClick={readOlder}>
-          Earlier steps
-        </button>
-      )}
-    </Panel>
+    <p class="banner warn" role="status">
+      <span>
+        <strong>Stuck:</strong> <Name text={claim?.agent ?? run.agent ?? "its agent"} mono={false} /> stopped reporting{" "}
+        {run.lastStep === 0 ? "before the first step" : `after step ${run.lastStep}`}, its claim lapsed <Ago at={last.atMs} />, and no agent has taken over.{times} Any agent can
+        claim it now; cancel it if none should.
+      </span>
+    </p>
   );
 }
 
@@ -220,7 +200,7 @@ function Timeline({ timeline, complete }: { readonly timeline: RunDetail["timeli
 }
 
 /** Somebody else has it by now, or nobody: said, instead of doing something to the wrong one. */
-function explainLost(error: unknown, run: Run): string | undefined {
+function explainLost(error: unknown, run: Pick<Run, "agent">): string | undefined {
   if (!(error instanceof ApiFailure) || error.status !== 409) return undefined;
   if (error.code === "workflow_finished") return "The run has ended meanwhile; there is nothing left to do.";
   return `Meanwhile ${plain(run.agent ?? "its holder")} no longer has this run, so nothing was changed. Close this and look again.`;
@@ -249,7 +229,7 @@ function ReturnDialog({ run, onClose }: { readonly run: Run; onClose(): void }) 
   );
 }
 
-function CancelDialog({ run, onClose }: { readonly run: Run; onClose(): void }) {
+export function CancelDialog({ run, onClose }: { readonly run: Pick<Run, "runId" | "name" | "status" | "agent" | "token">; onClose(): void }) {
   const { api } = useView();
   const [reason, setReason] = useState("");
   const held = run.status === "claimed" || run.status === "running";
@@ -257,7 +237,7 @@ function CancelDialog({ run, onClose }: { readonly run: Run; onClose(): void }) 
     try {
       await callApi<SteppedIn>(`${api}/runs/cancel`, {
         method: "POST",
-        body: { runId: run.runId, ...(held && run.token !== undefined ? { token: run.token } : {}), ...(reason.trim() === "" ? {} : { reason: reason.trim() }) },
+        body: { runId: run.runId, ...(run.token === undefined ? {} : { token: run.token }), ...(reason.trim() === "" ? {} : { reason: reason.trim() }) },
       });
     } catch (error) {
       const lost = explainLost(error, run);

@@ -43,17 +43,18 @@ const columns: readonly Column<RunRow>[] = [
     narrow: "second",
     cell: (run) => (run.agent === undefined ? <span class="muted">–</span> : <Name text={run.agent} mono={false} />),
   },
-  { heading: "Last step", track: "4.5rem", align: "end", narrow: "hidden", cell: (run) => run.lastStep },
-  { heading: "Tries", track: "3rem", align: "end", narrow: "hidden", cell: (run) => run.attempts },
+  { heading: "Last step", track: "4.5rem", drop: 4, align: "end", narrow: "hidden", cell: (run) => run.lastStep },
+  { heading: "Tries", track: "3rem", drop: 1, align: "end", narrow: "hidden", cell: (run) => run.attempts },
   {
     heading: "Claim ends",
     track: "7rem",
+    drop: 3,
     narrow: "hidden",
     cell: (run) =>
       run.claimExpiresAtMs !== undefined && (run.status === "claimed" || run.status === "running") ? <Countdown until={run.claimExpiresAtMs} /> : <span class="muted">–</span>,
   },
   { heading: "Changed", track: "5.7rem", align: "end", narrow: "hidden", cell: (run) => <Ago at={run.updatedAtMs} /> },
-  { heading: "Created", track: "5.7rem", align: "end", narrow: "second-end", labelled: true, cell: (run) => <Ago at={run.createdAtMs} /> },
+  { heading: "Created", track: "5.7rem", drop: 2, align: "end", narrow: "second-end", labelled: true, cell: (run) => <Ago at={run.createdAtMs} /> },
 ];
 
 export function RunsView() {

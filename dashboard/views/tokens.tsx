@@ -31,6 +31,7 @@ export function TokensView({ me }: { readonly me: Me }) {
     {
       heading: "Last used",
       track: "7rem",
+      drop: 2,
       narrow: "second-end",
       labelled: true,
       cell: ({ lastUsedAtMs }) => (lastUsedAtMs === undefined ? <span class="muted">never</span> : <Ago at={lastUsedAtMs} />),
@@ -38,10 +39,11 @@ export function TokensView({ me }: { readonly me: Me }) {
     {
       heading: "Expires",
       track: "8rem",
+      drop: 3,
       narrow: "hidden",
       cell: ({ expiresAtMs }) => (expiresAtMs === undefined ? <span class="muted">never</span> : <Countdown until={expiresAtMs} over="expired" />),
     },
-    { heading: "Created", track: "7rem", narrow: "hidden", cell: ({ createdAtMs }) => <Ago at={createdAtMs} /> },
+    { heading: "Created", track: "7rem", drop: 1, narrow: "hidden", cell: ({ createdAtMs }) => <Ago at={createdAtMs} /> },
     {
       heading: "Action",
       track: "6rem",

@@ -21,6 +21,8 @@ export const leaseKeys = {
   /** Of claims alone: a run's holder stays until the run ends, is given back or is taken, so a lapsed claim is found here. */
   claimHolders: prefixRange("lease/holder/workflow/"),
   deadlines: prefixRange("lease/deadline/"),
+  /** Of claims that are live. */
+  claimDeadlines: prefixRange("lease/deadline/workflow/"),
   holder: (resource: string) => `lease/holder/${resource}`,
   deadline: (resource: string) => `lease/deadline/${resource}`,
   resourceOf: (deadlineKey: string) => deadlineKey.slice("lease/deadline/".length),
@@ -156,12 +158,18 @@ export const tokenKeys = {
   roll: "token/roll",
 };
 
-/** In the system namespace. Sessions of MCP's earlier revisions, under a digest of their id; each expires when nobody uses it. */
+/**
+ * In the system namespace. Sessions of MCP's earlier revisions, under a digest of their id; each expires when nobody uses it. The owner is the principal, whose
+ * sessions are counted together; the caller is the principal in one namespace, to whom a session is bound.
+ */
 export const mcpSessionKeys = {
   all: prefixRange("mcp/session/"),
-  of: (caller: string) => prefixRange(`mcp/session/${digest(caller)}/`),
+  of: (owner: string) => prefixRange(`mcp/session/${digest(owner)}/`),
   /** Neither the caller nor the id, which is a secret, can be read from it; and nobody else's id leads to it. */
-  key: (caller: string, id: string) => `mcp/session/${digest(caller)}/${digest(id)}`,
+  key: (owner: string, caller: string, id: string) => `mcp/session/${digest(owner)}/${digest(`${caller}\0${id}`)}`,
+  /** What the session of this key subscribed to, each resource under a key of its own: a change writes one of them and not all. */
+  subscriptions: (sessionKey: string) => prefixRange(`mcp/subscription/${sessionKey.slice("mcp/session/".length)}/`),
+  subscription: (sessionKey: string, uri: string) => `mcp/subscription/${sessionKey.slice("mcp/session/".length)}/${digest(uri)}`,
 };
 
 export type HistoryKind = "state" | "lease" | "workflow" | "session" | "checkpoint" | "knowledge";

@@ -12,6 +12,10 @@ export function matchedWords(matched: readonly string[], question: string, text:
 
 function wordsByTerm(text: string): ReadonlyMap<string, string> {
   const words = new Map<string, string>();
-  for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}_'’]+/gu)) for (const { term } of tokens(word)) if (!words.has(term)) words.set(term, word.toLowerCase());
+  for (const [word] of text.matchAll(/[\p{L}\p{N}\p{M}_'’]+/gu)) {
+    // Once for each word: one in a script without spaces has as many terms as characters.
+    const lower = word.toLowerCase();
+    for (const { term } of tokens(word)) if (!words.has(term)) words.set(term, lower);
+  }
   return words;
 }

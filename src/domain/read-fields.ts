@@ -35,3 +35,11 @@ export function requireList<Item>(value: unknown, field: string, countMax: numbe
   if (value.length > countMax) throw new HoldfastError("limit_exceeded", `${field}: may have ${countMax} items; this one has ${value.length}`, { details: { field } });
   return value.map((each, i) => item(each, `${field}[${i}]`));
 }
+
+/** The last moment that a date can show. */
+const timeMsMax = 8_640_000_000_000_000;
+
+/** A time that came from outside: whole milliseconds that can be shown as a date. */
+export function requireTime(ms: number, field: string): void {
+  if (!Number.isSafeInteger(ms) || ms < 0 || ms > timeMsMax) throw invalidInput(field, "must be a time after 1970 that a date can show");
+}

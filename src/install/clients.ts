@@ -1,6 +1,8 @@
 import { join } from "node:path";
-import { instructions, skillFile, skills } from "./agent-texts.ts";
-import type { Edit, Offered } from "./edit.ts";
+import type { AgentTexts } from "./agent-texts.ts";
+import { skillFile, skillNames } from "./agent-texts.ts";
+import type { Edit, Insertion, Offered } from "./edit.ts";
+import { withdrawn } from "./edit.ts";
 import { claudeHooks, noClaudeHooks } from "./edit-hooks.ts";
 import { jsonEntry } from "./edit-json.ts";
 import { markedBlock, ownFile, withOwnership } from "./edit-text.ts";
@@ -23,6 +25,12 @@ export interface TokenVariable {
   readonly isAsked: boolean;
 }
 
+/** What goes beside a server that offers certain tools. */
+export interface Told extends AgentTexts {
+  /** Undefined: hooks have no store to work on. */
+  readonly hookCommand?: (hook: string) => string;
+}
+
 type Members = Readonly<Record<string, unknown>>;
 
 export interface Client {
@@ -41,7 +49,7 @@ export interface Client {
   /** Where the variable is set, when that is not where the client is started. */
   readonly variablesFrom?: string;
   /** Skills, hooks, instructions: what goes beside the server. */
-  readonly beside: Partial<Record<Scope, (places: Places, hookCommand: ((hook: string) => string) | undefined) => readonly Edit[]>>;
+  readonly beside: Partial<Record<Scope, (places: Places, told: Told) => readonly Edit[]>>;
   /** What the user does next. */
   readonly next: string;
 }
@@ -64,14 +72,22 @@ const codeUserFolder = (places: Places): string => join(applicationFolder(places
 const claudeFolder = ({ claudeFolder: moved, home }: Places): string => moved ?? join(home, ".claude");
 const codexFolder = ({ codexFolder: moved, home }: Places): string => moved ?? join(home, ".codex");
 
-const note = (path: string): Edit => markedBlock(path, "instructions", instructions);
-const rule = (path: string, frontMatter = ""): Edit => ownFile(path, "instructions", withOwnership(`${frontMatter}${instructions}`));
-const agentsFile = ({ project }: Places): readonly Edit[] => [note(join(project, "AGENTS.md"))];
+/** A block in the user's own file, and a file that is ours as a whole. */
+const note = (path: string, { instructions }: Told): Edit => toldOrNot(markedBlock(path, "instructions", instructions ?? ""), instructions);
+const rule = (path: string, { instructions }: Told, frontMatter = ""): Edit =>
+  toldOrNot(ownFile(path, "instructions", withOwnership(`${frontMatter}${instructions ?? ""}`)), instructions);
+const toldOrNot = (edit: Insertion, instructions: string | undefined): Edit => (instructions === undefined ? withdrawn(edit) : edit);
+const agentsFile = ({ project }: Places, told: Told): readonly Edit[] => [note(join(project, "AGENTS.md"), told)];
 
-const claudeBeside = (folder: string, hookCommand: ((hook: string) => string) | undefined): readonly Edit[] => [
+const claudeBeside = (folder: string, { hookCommand, skills }: Told): readonly Edit[] => [
   hookCommand === undefined ? noClaudeHooks(join(folder, "settings.json")) : claudeHooks(join(folder, "settings.json"), hookCommand),
-  // Under names of their own: a user may have a skill called checkpoint.
-  ...skills.map((skill) => ownFile(join(folder, "skills", `${serverName}-${skill.name}`, "SKILL.md"), `skill ${skill.name}`, withOwnership(skillFile(skill, `${serverName}-`)))),
+  ...skillNames.map((name) => {
+    const skill = skills.find((each) => each.name === name);
+    // Under names of their own: a user may have a skill called checkpoint.
+    const path = join(folder, "skills", `${serverName}-${name}`, "SKILL.md");
+    const what = `skill ${name}`;
+    return skill === undefined ? withdrawn(ownFile(path, what, "")) : ownFile(path, what, withOwnership(skillFile(skill, `${serverName}-`)));
+  }),
 ];
 
 /** Every client: where its files are and how it writes a server. docs/clients.md says the same in words. */
@@ -87,8 +103,8 @@ export const clients = {
     takesHttp: true,
     bearer: header(inBraces),
     beside: {
-      user: (places, hookCommand) => claudeBeside(claudeFolder(places), hookCommand),
-      project: ({ project }, hookCommand) => claudeBeside(join(project, ".claude"), hookCommand),
+      user: (places, told) => claudeBeside(claudeFolder(places), told),
+      project: ({ project }, told) => claudeBeside(join(project, ".claude"), told),
     },
     next: "Start a new Claude Code session; /mcp shows the server. A project's server asks for approval once.",
   },
@@ -110,7 +126,9 @@ export const clients = {
     takesHttp: true,
     bearer: header(inEnvBraces),
     beside: {
-      project: ({ project }) => [rule(join(project, ".cursor", "rules", "holdfast.mdc"), "---\ndescription: Memory and coordination with Holdfast\nalwaysApply: true\n---\n\n")],
+      project: ({ project }, told) => [
+        rule(join(project, ".cursor", "rules", "holdfast.mdc"), told, "---\ndescription: Memory and coordination with Holdfast\nalwaysApply: true\n---\n\n"),
+      ],
     },
     next: "Switch the server on in Cursor's settings, under MCP.",
   },
@@ -122,8 +140,8 @@ export const clients = {
     takesHttp: true,
     bearer: header(inEnvBraces),
     beside: {
-      user: (places) => [rule(join(codeUserFolder(places), "prompts", "holdfast.instructions.md"), '---\napplyTo: "**"\n---\n\n')],
-      project: ({ project }) => [rule(join(project, ".github", "instructions", "holdfast.instructions.md"), '---\napplyTo: "**"\n---\n\n')],
+      user: (places, told) => [rule(join(codeUserFolder(places), "prompts", "holdfast.instructions.md"), told, '---\napplyTo: "**"\n---\n\n')],
+      project: ({ project }, told) => [rule(join(project, ".github", "instructions", "holdfast.instructions.md"), told, '---\napplyTo: "**"\n---\n\n')],
     },
     next: "Run “MCP: List Servers” and start holdfast.",
   },
@@ -134,7 +152,7 @@ export const clients = {
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { serverUrl: reach.url }),
     takesHttp: true,
     bearer: header(inEnvBraces),
-    beside: { user: ({ home }) => [note(join(home, ".codeium", "windsurf", "memories", "global_rules.md"))] },
+    beside: { user: ({ home }, told) => [note(join(home, ".codeium", "windsurf", "memories", "global_rules.md"), told)] },
     next: "Refresh the MCP servers in Cascade's settings.",
   },
   codex: {
@@ -144,7 +162,7 @@ export const clients = {
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: (variable) => ({ bearer_token_env_var: variable }),
-    beside: { user: (places) => [note(join(codexFolder(places), "AGENTS.md"))], project: agentsFile },
+    beside: { user: (places, told) => [note(join(codexFolder(places), "AGENTS.md"), told)], project: agentsFile },
     next: "Start Codex again. It reads a project's configuration only where the project is trusted.",
   },
   gemini: {
@@ -154,7 +172,7 @@ export const clients = {
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
-    beside: { user: ({ home }) => [note(join(home, ".gemini", "GEMINI.md"))], project: ({ project }) => [note(join(project, "GEMINI.md"))] },
+    beside: { user: ({ home }, told) => [note(join(home, ".gemini", "GEMINI.md"), told)], project: ({ project }, told) => [note(join(project, "GEMINI.md"), told)] },
     next: "Start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only.",
   },
   opencode: {
@@ -168,7 +186,7 @@ export const clients = {
       reach.kind === "stdio" ? { type: "local", command: [reach.launch.command, ...reach.launch.args], enabled: true } : { type: "remote", url: reach.url, enabled: true },
     takesHttp: true,
     bearer: header((variable) => `{env:${variable}}`),
-    beside: { user: (places) => [note(join(configFolder(places), "opencode", "AGENTS.md"))], project: agentsFile },
+    beside: { user: (places, told) => [note(join(configFolder(places), "opencode", "AGENTS.md"), told)], project: agentsFile },
     next: "Start opencode again.",
   },
   continue: {
@@ -187,8 +205,8 @@ export const clients = {
     bearer: (variable) => ({ requestOptions: header((name) => `\${{ secrets.${name} }}`)(variable) }),
     variablesFrom: "in ~/.continue/.env",
     beside: {
-      user: ({ home }) => [rule(join(home, ".continue", "rules", "holdfast.md"))],
-      project: ({ project }) => [rule(join(project, ".continue", "rules", "holdfast.md"))],
+      user: ({ home }, told) => [rule(join(home, ".continue", "rules", "holdfast.md"), told)],
+      project: ({ project }, told) => [rule(join(project, ".continue", "rules", "holdfast.md"), told)],
     },
     next: "Reload Continue's configuration; MCP tools work in agent mode.",
   },
@@ -216,7 +234,7 @@ export const clients = {
     entry: (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamableHttp", url: reach.url }), disabled: false }),
     takesHttp: true,
     bearer: header(inEnvBraces),
-    beside: { user: ({ home }) => [rule(join(home, "Documents", "Cline", "Rules", "holdfast.md"))] },
+    beside: { user: ({ home }, told) => [rule(join(home, "Documents", "Cline", "Rules", "holdfast.md"), told)] },
     next: "The MCP Servers view in Cline shows the server.",
   },
   hermes: {
@@ -228,6 +246,81 @@ export const clients = {
     bearer: header(inBraces),
     beside: {},
     next: "Start Hermes again.",
+  },
+  copilot: {
+    title: "Copilot CLI",
+    files: { user: ({ home }) => [join(home, ".copilot", "mcp-config.json")], project: ({ project }) => [join(project, ".github", "mcp.json")] },
+    place: json("mcpServers"),
+    entry: (reach) => ({ ...(reach.kind === "stdio" ? { type: "local", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }), tools: ["*"] }),
+    takesHttp: true,
+    bearer: header(inBraces),
+    beside: { user: ({ home }, told) => [note(join(home, ".copilot", "copilot-instructions.md"), told)], project: agentsFile },
+    next: "Start Copilot CLI again; /mcp show lists the server.",
+  },
+  qwen: {
+    title: "Qwen Code",
+    files: { user: ({ home }) => [join(home, ".qwen", "settings.json")], project: ({ project }) => [join(project, ".qwen", "settings.json")] },
+    place: json("mcpServers"),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url }),
+    takesHttp: true,
+    bearer: header(inBraces),
+    beside: { user: ({ home }, told) => [note(join(home, ".qwen", "QWEN.md"), told)], project: ({ project }, told) => [note(join(project, "QWEN.md"), told)] },
+    next: "Start Qwen Code again; /mcp shows the server.",
+  },
+  amp: {
+    title: "Amp",
+    files: { user: (places) => [join(configFolder(places), "amp", "settings.json")], project: ({ project }) => [join(project, ".amp", "settings.json")] },
+    // One key with a dot in its name, not one inside the other.
+    place: json("amp.mcpServers"),
+    entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
+    takesHttp: true,
+    bearer: header(inBraces),
+    beside: { user: (places, told) => [note(join(configFolder(places), "amp", "AGENTS.md"), told)], project: agentsFile },
+    next: "Start Amp again. It asks once before it runs a project's servers.",
+  },
+  crush: {
+    title: "Crush",
+    files: {
+      user: (places) => [join(configFolder(places), "crush", "crush.json")],
+      project: ({ project }) => ["crush.json", ".crush.json"].map((name) => join(project, name)),
+    },
+    place: json("mcp"),
+    entry: (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }),
+    takesHttp: true,
+    bearer: header((variable) => `$${variable}`),
+    beside: { project: agentsFile },
+    next: "Start Crush again.",
+  },
+  goose: {
+    title: "Goose",
+    files: {
+      user: (places) => [
+        places.platform === "win32" ? join(applicationFolder(places), "Block", "goose", "config", "config.yaml") : join(configFolder(places), "goose", "config.yaml"),
+      ],
+    },
+    place: (path, entry, offered) => yamlEntry(path, what, { key: "extensions", name: serverName, holds: "map" }, entry, offered),
+    entry: (reach) => ({
+      enabled: true,
+      name: serverName,
+      ...(reach.kind === "stdio" ? { type: "stdio", cmd: reach.launch.command, args: reach.launch.args } : { type: "streamable_http", uri: reach.url }),
+      timeout: 300,
+    }),
+    takesHttp: true,
+    beside: {},
+    next: "Start Goose again.",
+  },
+  kiro: {
+    title: "Kiro",
+    files: { user: ({ home }) => [join(home, ".kiro", "settings", "mcp.json")], project: ({ project }) => [join(project, ".kiro", "settings", "mcp.json")] },
+    place: json("mcpServers"),
+    entry: (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }), disabled: false }),
+    takesHttp: true,
+    bearer: header(inBraces),
+    beside: {
+      user: ({ home }, told) => [rule(join(home, ".kiro", "steering", "holdfast.md"), told, "---\ninclusion: always\n---\n\n")],
+      project: ({ project }, told) => [rule(join(project, ".kiro", "steering", "holdfast.md"), told, "---\ninclusion: always\n---\n\n")],
+    },
+    next: "Kiro connects to the server when the file is saved; its MCP panel shows it.",
   },
 } as const satisfies Record<string, Client>;
 

@@ -1,4 +1,5 @@
 import type { Edit, Insertion } from "./edit.ts";
+import { withdrawn } from "./edit.ts";
 import { isRecord, openJson } from "./edit-json.ts";
 
 /** The two events Claude Code runs a command of ours for. More of them cost every user on every prompt. */
@@ -46,11 +47,8 @@ export function claudeHooks(path: string, commandOf: (hook: string) => string): 
   };
 }
 
-/** For a server elsewhere: hooks of an earlier installation would go on saving where nobody looks. */
-export function noClaudeHooks(path: string): Edit {
-  const hooks = claudeHooks(path, () => "");
-  return { ...hooks, what: "hooks, which work on a store of this machine", add: (text) => (text === undefined ? undefined : hooks.remove(text, undefined)) };
-}
+/** For a server elsewhere, or one without a journal: hooks of an earlier installation would go on saving where nobody looks. */
+export const noClaudeHooks = (path: string): Edit => withdrawn(claudeHooks(path, () => ""));
 
 interface Place {
   readonly group: number;

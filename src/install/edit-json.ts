@@ -23,7 +23,7 @@ export function withOwnMembers(existing: unknown, entry: Readonly<JsonRecord>, o
 }
 
 /** Headers, alone or among options, that hold nothing but the reference to a variable. */
-const onlyReference = /^(?:\{"headers":)?\{"authorization":"Bearer \$?\{[^"]*\}"\}+$/i;
+const onlyReference = /^(?:\{"headers":)?\{"authorization":"Bearer (?:\$?\{[^"]*\}|\$\w+)"\}+$/i;
 
 /** Both, however deep; where both have a value, one counts. Names are compared as those of headers are: in any case. */
 function joined(theirs: unknown, ours: unknown, counts: "ours" | "theirs"): unknown {

@@ -22,6 +22,13 @@ export interface Insertion extends Edit {
   add(text: string | undefined): string;
 }
 
+/** Takes out what an earlier installation put in and this one does not. */
+export const withdrawn = (edit: Insertion): Edit => ({
+  ...edit,
+  what: `${edit.what}, no longer used`,
+  add: (text) => (text === undefined ? undefined : edit.remove(text, undefined)),
+});
+
 /** A client's file that cannot be edited safely; nothing was changed. */
 export const unusable = (path: string, problem: string, hint?: string): HoldfastError =>
   new HoldfastError("invalid_input", `${path}: ${problem}; nothing was changed`, { details: { field: "file", file: path }, ...(hint === undefined ? {} : { hint }) });

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeEmptyFolders, replaceFile } from "./client-files.ts";
@@ -24,17 +25,29 @@ export const readMadeFolders = async (dataFolder: string, installation: string):
 /** The record's own folders stand in it under this name. */
 const own = "";
 
-/** An empty list forgets the installation; the record goes with the last one. */
 export async function recordMadeFolders(dataFolder: string, installation: string, folders: readonly string[]): Promise<void> {
-  const { [installation]: before, ...others } = await read(dataFolder);
-  const made: Made = folders.length === 0 ? others : { ...others, [installation]: folders };
-  if (Object.keys(made).some((name) => name !== own)) {
-    const madeNow = await write(dataFolder, made);
-    if (madeNow.length > 0) await write(dataFolder, { ...made, [own]: madeNow });
-  } else if (before !== undefined) {
-    await rm(fileIn(dataFolder), { force: true });
-    await removeEmptyFolders(made[own] ?? []);
+  // Also one that made none: it may use what another made.
+  const after = { ...(await read(dataFolder)), [installation]: folders };
+  const madeNow = await write(dataFolder, after);
+  if (madeNow.length > 0) await write(dataFolder, { ...after, [own]: madeNow });
+}
+
+/**
+ * Removes the folders that the installation made, as far as nothing is in them. What is left is another installation's from now on,
+ * which may be using it: the last to go takes it away. The record goes with the last installation.
+ */
+export async function forgetInstallation(dataFolder: string, installation: string): Promise<void> {
+  const { [installation]: folders, ...others } = await read(dataFolder);
+  if (folders === undefined) return;
+  await removeEmptyFolders(folders);
+  const left = folders.filter((folder) => existsSync(folder));
+  const heir = Object.keys(others).find((name) => name !== own);
+  if (heir !== undefined) {
+    await write(dataFolder, { ...others, [heir]: [...new Set([...(others[heir] ?? []), ...left])] });
+    return;
   }
+  await rm(fileIn(dataFolder), { force: true });
+  await removeEmptyFolders(others[own] ?? []);
 }
 
 const write = (dataFolder: string, made: Made): Promise<readonly string[]> =>

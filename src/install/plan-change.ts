@@ -1,18 +1,20 @@
 import { access, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
+import { mustBeOneOf } from "../kernel/nearest.ts";
+import { agentTexts } from "./agent-texts.ts";
 import type { ClientFile } from "./client-files.ts";
 import { backUp, findBackups, readClientFile, removeEmptyFolders, replaceFile } from "./client-files.ts";
-import type { Client, ClientName, Reach } from "./clients.ts";
+import type { Client, ClientName, Reach, Told } from "./clients.ts";
 import { clientNames, clients, serverEdit } from "./clients.ts";
 import type { Edit } from "./edit.ts";
 import { unusable } from "./edit.ts";
-import { readMadeFolders, recordMadeFolders } from "./made-folders.ts";
+import { forgetInstallation, readMadeFolders, recordMadeFolders } from "./made-folders.ts";
 import type { Places, Scope } from "./places.ts";
 import { rootsOf, scopes } from "./places.ts";
 import { reachOf, tokenNote } from "./reach.ts";
 import type { Running } from "./server-launch.ts";
-import { serverLaunch, shellLine } from "./server-launch.ts";
+import { launchNote, serverLaunch, shellLine } from "./server-launch.ts";
 import { textDiff } from "./text-diff.ts";
 
 export interface ChangeRequest {
@@ -29,6 +31,8 @@ export interface ChangeRequest {
   /** Flags for the server that is started, and those of them that its hooks must know. */
   readonly serverArgs: readonly string[];
   readonly hookArgs: readonly string[];
+  /** The names of the tools that the server offers: agents are told of no others. */
+  readonly tools: readonly string[];
 }
 
 export interface PlannedChange {
@@ -81,12 +85,12 @@ export async function planChange(request: ChangeRequest, places: Places, running
 }
 
 function requireClient(name: string): ClientName {
-  if (!Object.hasOwn(clients, name)) throw invalidInput("<client>", `must be one of ${clientNames.join(", ")}`);
+  if (!Object.hasOwn(clients, name)) throw invalidInput("<client>", mustBeOneOf(name, clientNames));
   return name as ClientName;
 }
 
 function requireScope({ title, files }: Client, scope: string): Scope {
-  if (!(scopes as readonly string[]).includes(scope)) throw invalidInput("--scope", `must be one of ${scopes.join(", ")}`);
+  if (!(scopes as readonly string[]).includes(scope)) throw invalidInput("--scope", mustBeOneOf(scope, scopes));
   if (files[scope as Scope] === undefined) throw invalidInput("--scope", `${title} keeps its servers only in files of the ${Object.keys(files).join(" or ")}`);
   return scope as Scope;
 }
@@ -99,11 +103,12 @@ interface Circumstances {
   readonly roots: readonly string[];
 }
 
-async function editsOf(client: Client, { serverOnly, hookArgs, action, http }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
+async function editsOf(client: Client, { serverOnly, hookArgs, action, http, tools }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
   const candidates = client.files[scope]?.(places) ?? [];
-  // Hooks work on a local store; with a server elsewhere they would save where nobody looks.
-  const hookCommand = http === undefined || action === "uninstall" ? (hook: string) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) : undefined;
-  const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, hookCommand) ?? []);
+  // Hooks work on the journal of a local store; with a server elsewhere, or without a tool that reads it, they would save where nobody looks.
+  const takesHooks = (http === undefined && (tools.includes("checkpoint") || tools.includes("resume"))) || action === "uninstall";
+  const told: Told = { ...agentTexts(tools), ...(takesHooks ? { hookCommand: (hook) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) } : {}) };
+  const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, told) ?? []);
   // A client may read several of its files; what an earlier installation wrote to another one must be found too.
   const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];
   return [...paths.map((path) => serverEdit(client, path, reach)), ...beside];
@@ -117,7 +122,7 @@ async function sharedEdits(name: ClientName, edits: readonly Edit[], circumstanc
   const shared: { readonly path: string; readonly title: string }[] = [];
   for (const other of clientNames.filter((each) => each !== name)) {
     const client: Client = clients[other];
-    const beside = client.beside[scope]?.(places, undefined) ?? [];
+    const beside = client.beside[scope]?.(places, agentTexts([])) ?? [];
     // A link of its own that leads nowhere good is that client's affair.
     const paths = (await Promise.all(beside.map(({ path }) => real(path).catch(() => "")))).flatMap((path) => ours.get(path) ?? []);
     if (paths.length > 0 && (await isSetUp(client, circumstances))) shared.push(...paths.map((path) => ({ path, title: client.title })));
@@ -155,8 +160,9 @@ async function planAdd(edit: Edit, roots: readonly string[]): Promise<FileChange
   if (after === file.text) return undefined;
   requireWritable(edit.path, file);
   const action = file.text === undefined ? "create" : after === undefined ? "delete" : "change";
-  // Also of a file that is ours as a whole: somebody may have written into it.
-  return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups: [], keepsBackup: file.text !== undefined };
+  // Also of a file that is ours as a whole: somebody may have written into it. One that goes leaves no copies, as with uninstalling.
+  const backups = after === undefined ? await findBackups(file.realPath) : [];
+  return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: file.text !== undefined && after !== undefined };
 }
 
 /** Putting a new file in its place would work, and yet is what its owner meant to prevent. */
@@ -194,7 +200,7 @@ function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: nu
   if (action === "uninstall") return [];
   const hookless =
     http !== undefined && !serverOnly && client === clients["claude-code"] ? ["Hooks were left out: they work on a store of this machine, not on a server elsewhere."] : [];
-  return [...tokenNote(client, request, reach), client.next, ...hookless];
+  return [...tokenNote(client, request, reach), ...(reach.kind === "stdio" ? launchNote(reach.launch) : []), client.next, ...hookless];
 }
 
 interface Application {
@@ -225,8 +231,8 @@ async function apply(changes: readonly FileChange[], { scope, nowMs, dataFolder,
     throw error instanceof HoldfastError ? error : failed(error);
   }
   for (const path of changes.flatMap((change) => change.backups)) await rm(path, { force: true });
-  if (action === "uninstall") await removeEmptyFolders(made);
-  await recordMadeFolders(dataFolder, installation, action === "uninstall" ? [] : [...new Set(made)]);
+  if (action === "install") await recordMadeFolders(dataFolder, installation, [...new Set(made)]);
+  else await forgetInstallation(dataFolder, installation);
   return { backups };
 }
 

@@ -16,19 +16,27 @@ export interface Running {
 /**
  * A checkout and a global installation stay where they are: started by their path, they need neither npm's start-up time nor a PATH,
  * which programs with windows often lack. What lies in npx's cache or in one project's node_modules may be gone tomorrow, and a project's
- * configuration is for other machines too: there npx finds the package.
+ * configuration is for other machines too: there the installed command is started, by its name. Never npx: until the package is published,
+ * whoever takes its name in the registry would run on those machines.
  */
 export function serverLaunch({ execPath, script, platform }: Running, scope: Scope): Launch {
   const parts = script.split(/[\\/]/);
   const packaged = parts.includes("node_modules");
   const global = /[\\/](lib|npm)[\\/]node_modules[\\/]holdfast[\\/]/.test(script) && !parts.includes("_npx");
   if (!packaged || (global && scope === "user")) return { command: execPath, args: [script] };
-  return npxLaunch(platform);
+  return installedLaunch(platform);
 }
 
-/** On Windows npx is a script, which only a shell can start. */
-const npxLaunch = (platform: NodeJS.Platform): Launch =>
-  platform === "win32" ? { command: "cmd", args: ["/c", "npx", "-y", "holdfast"] } : { command: "npx", args: ["-y", "holdfast"] };
+/** On Windows an installed command is a script, which only a shell can start. */
+const installedLaunch = (platform: NodeJS.Platform): Launch => (platform === "win32" ? { command: "cmd", args: ["/c", "holdfast"] } : { command: "holdfast", args: [] });
+
+/** What a person must know about a launch that depends on what each machine has. */
+export const launchNote = ({ command, args }: Launch): readonly string[] =>
+  command === "holdfast" || (command === "cmd" && args[1] === "holdfast")
+    ? [
+        "The files start the command holdfast, which must be on the PATH of every machine that uses them: npm install --global from a checkout or a package file. The name is not published in the registry.",
+      ]
+    : [];
 
 /** The same as one line for a shell. */
 export function shellLine({ command, args }: Launch, more: readonly string[]): string {

@@ -9,7 +9,7 @@ export function parseDurationMs(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Number(trimmed) * 1_000;
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d|w))+$/.test(trimmed)) return undefined;
   let totalMs = 0;
-  for (const [, amount, unit] of trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d|w)/g)) totalMs += Number(amount) * (unitMs[unit as string] as number);
+  for (const [, amount, unit] of trimmed.matchAll(/(?<![\d.])(\d+(?:\.\d+)?)(ms|s|m|h|d|w)/g)) totalMs += Number(amount) * (unitMs[unit as string] as number);
   return totalMs;
 }
 

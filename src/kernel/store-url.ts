@@ -39,7 +39,8 @@ export function shownUrl(url: string): string {
   const [, start = "", rest = ""] = /^([a-z+]+:\/\/)(.*)$/s.exec(url) ?? [];
   if (start === "") return url;
   // Whether such an @ ends a password or belongs to a setting cannot be told: then nothing of it is shown.
-  if (/[?#].*@/s.test(rest)) return `${start}…`;
+  const settings = rest.search(/[?#]/);
+  if (settings >= 0 && rest.includes("@", settings)) return `${start}…`;
   const at = rest.lastIndexOf("@");
   const user = at < 0 ? "" : (rest.slice(0, at).split(":")[0] as string);
   const place = rest.slice(at + 1).replace(/[?#].*$/s, "");
@@ -58,4 +59,4 @@ export function shownPlace(url: string): string {
   return kept.length === 0 ? shown : `${shown}?${kept.join("&")}`;
 }
 
-export const hasPassword = (url: string): boolean => /^[a-z+]+:\/\/[^@]*:[^@]+@/.test(url) || /[?&][a-z_]*password=/i.test(url);
+export const hasPassword = (url: string): boolean => /:./s.test(/^[a-z+]+:\/\/([^@]*)@/.exec(url)?.[1] ?? "") || /[?&][a-z_]*password=/i.test(url);

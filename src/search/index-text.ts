@@ -48,7 +48,12 @@ export function questionTerms(question: string, abilities: QuestionAbilities = {
   };
   // What was asked comes before what it implies: when a long question meets the limit, its own words are kept.
   const partsOf = new Map<number, Token[]>();
-  for (const token of found) if (token.role === "part") partsOf.set(token.word, [...(partsOf.get(token.word) ?? []), token]);
+  for (const token of found) {
+    if (token.role !== "part") continue;
+    const parts = partsOf.get(token.word);
+    if (parts === undefined) partsOf.set(token.word, [token]);
+    else parts.push(token);
+  }
   const subjects = new Map<string, number>();
   const subjectOf = (term: string): number => {
     const known = subjects.get(term) ?? subjects.size;
@@ -61,7 +66,7 @@ export function questionTerms(question: string, abilities: QuestionAbilities = {
     const isNamed = role === "whole" || (role === "word" && saysEnough(partsOf.get(word), term));
     // The name as a whole only helps to rank: whoever wrote its parts apart meant the same.
     if (isNamed) add({ term, weight: wholeWeight, subject: undefined });
-    else if (role !== "part" || saysEnough(partsOf.get(word), term)) {
+    else if (role !== "part" || (partsOf.get(word)?.length ?? 0) > 1) {
       const subject = subjectOf(term);
       if (role === "word") ofWord.set(word, subject);
       add({ term, weight: role === "characters" ? weight : 1, subject });

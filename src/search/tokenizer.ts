@@ -98,7 +98,7 @@ const identifierParts = (run: string): string[] =>
     .replace(/['’](s|S)$/u, "")
     .replaceAll(/['’]/gu, "")
     .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, "$1_$2")
-    .replaceAll(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1_$2")
+    .replaceAll(/(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, "_")
     .replaceAll(/(\p{L})(\p{N})|(\p{N})(\p{L})/gu, "$1$3_$2$4")
     .split("_")
     .filter((part) => part !== "");

@@ -28,7 +28,7 @@ export const limits = {
   ttlMsMin: 1,
   ttlMsMax: 10 * 365 * 86_400_000,
   /** Revisions of history kept of what Holdfast writes for itself. */
-  reservedRevisionsMax: 10_000,
+  reservedRevisionsMax: 1_000,
   /** Commits gathered into one durable batch. */
   batchCommitsMax: 512,
   /** Callers waiting for a commit in one process; over it, `unavailable` at once. */

@@ -48,9 +48,11 @@ export async function maintain(
       more = count >= limits.commitRowsMax;
       if (more) await clock.rest(1, signal);
     }
-    if (!compactNow) return;
-    for (const chore of chores) await chore(namespace);
-    const kept = isReservedNamespace(namespace) ? shortly(retention) : retention;
+    const isReserved = isReservedNamespace(namespace);
+    // Every reader makes Holdfast write there, as fast as it likes: a minute's history could fill a memory or a disk.
+    if (!compactNow && !isReserved) return;
+    if (compactNow) for (const chore of chores) await chore(namespace);
+    const kept = isReserved ? shortly(retention) : retention;
     while (!signal.aborted && (await engine.compact(namespace, kept, compactSlice)).more) await clock.rest(5, signal);
   };
   let compactAtMs = clock.nowMs() + compactEveryMs;

@@ -44,7 +44,7 @@ export interface BatchSource {
   readRequest(key: string, nowMs: number): StoredRequest | undefined;
   /** What history is to say of an expired entry. */
   readLapse(key: string, slot: StoredSlot): HistoryRecord | undefined;
-  /** A live entry that the batch has not touched, for a check that it breaks. */
+  /** A live entry that the batch has not touched, without its value, for a check that it breaks. */
   readEntry(key: string, slot: StoredSlot): Entry;
 }
 
@@ -247,7 +247,7 @@ export class BatchPlan {
 
 const entryOf = (row: PlannedRow): Entry => ({
   key: row.key,
-  value: JSON.parse(row.json as string),
+  value: null,
   version: row.version,
   revision: row.revision,
   createdAtMs: row.createdAtMs,

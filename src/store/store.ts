@@ -35,6 +35,8 @@ export interface Entry {
 export interface ReadOptions {
   /** As of this past revision; `compacted` when it is no longer kept. Expiry is judged as of that revision's time. */
   readonly at?: Revision;
+  /** With `at`: expiry is judged as of this time instead, which is not before that revision's. */
+  readonly liveAtMs?: number;
   /** Entries over all ranges together. Default and maximum: `limits.readEntriesMax`. */
   readonly limit?: number;
   /** Descending key order; with several ranges, the last range first. */
@@ -93,6 +95,8 @@ export interface SearchQuery {
   readonly areas: readonly string[];
   /** Each term once. */
   readonly terms: readonly string[];
+  /** An engine that works in this process calls it between the parts of a long search, and waits for what it gives: others are served in between. */
+  readonly pause?: () => Promise<void> | undefined;
 }
 
 /** Counts and weights, not a ranking: the ranking is made above the waist, the same for every engine. */
@@ -161,7 +165,7 @@ export interface Committed {
 
 export interface FailedCheck {
   readonly check: Check;
-  /** The live entry that broke the check, so that no second read is needed. */
+  /** The live entry that broke the check, without its value (`null`): 256 checks may be broken by a mebibyte each. Read `at` the refusal's revision for values. */
   readonly entry?: Entry;
 }
 

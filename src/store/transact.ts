@@ -1,7 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import type { Check, Committed, FailedCheck, RequestKey, Store, Write } from "./store.ts";
+import type { Check, Committed, FailedCheck, RequestKey, Revision, Store, Write } from "./store.ts";
 
 /** Who asks, through which store: what every operation above the waist is given. */
 export interface Scope {
@@ -23,8 +23,8 @@ export interface Operation<Note extends Json, Answer> {
   decide(attempt: number): Promise<Decision<Note, Answer>> | Decision<Note, Answer>;
   /** The answer, from the note and the commit's outcome alone, so that a replay gives the first answer again. */
   finish(note: Note, committed: Committed): Answer;
-  /** A refusal that is an answer (or throws); undefined = decide again. */
-  refused?(failed: readonly FailedCheck[]): Answer | undefined;
+  /** A refusal that is an answer (or throws); undefined = decide again. `at`: the revision at which the checks failed. */
+  refused?(failed: readonly FailedCheck[], at: Revision): Promise<Answer | undefined> | Answer | undefined;
 }
 
 const attemptsMax = 64;
@@ -67,7 +67,7 @@ async function attempt<Note extends Json, Answer>(scope: Scope, operation: Opera
     });
     if (result.ok) return result.replayed ? replay(operation, result) : operation.finish(decision.note, result);
     if (result.reason === "request_key_reused") throw requestKeyReused(request as RequestKey);
-    const answer = operation.refused?.(result.failed);
+    const answer = await operation.refused?.(result.failed, result.revision);
     if (answer !== undefined) return settle(scope, operation, answer);
     // The first retries are free; after that give the others a little room.
     if (tries >= 3) await scope.clock.sleep(Math.min(tries, 10), scope.signal);

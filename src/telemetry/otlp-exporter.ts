@@ -45,7 +45,7 @@ export class OtlpExporter<Item> {
   constructor(options: ExporterOptions<Item>) {
     const { endpoint, delayMs = 1_000, timeoutMs = 5_000, queueMax = 4_096 } = options;
     this.#options = options;
-    this.#url = new URL(endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`);
+    this.#url = new URL(endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces`);
     const keeping = { keepAlive: true, maxSockets: 1 };
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(keeping) : new HttpAgent(keeping);
     [this.#delayMs, this.#timeoutMs, this.#queueMax] = [delayMs, timeoutMs, queueMax];

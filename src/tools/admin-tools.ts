@@ -2,8 +2,10 @@ import * as z from "zod";
 import { resetNamespace } from "../domain/admin/reset.ts";
 import { leaseKeys, stateKeys, workflowKeys } from "../domain/keyspace.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import { everything } from "../store/ranges.ts";
 import { transact } from "../store/transact.ts";
 import { toldFacts } from "./told-facts.ts";
+import { toldPath } from "./told-path.ts";
 import type { ToolContext } from "./tool.ts";
 import { defineTool } from "./tool.ts";
 
@@ -12,8 +14,7 @@ const count = z.int().nullable();
 export const sidecarHealth = defineTool({
   name: "sidecar_health",
   title: "Show health",
-  description:
-    'Is the store reachable, and what is in it: counts of keys, runs and leases, revision, uptime, and what an acknowledged write survives. status is "ok", or "error: …" when the store cannot be reached.',
+  description: 'Whether the store answers (status "ok" or "error: …"), how much is in it, and what an acknowledged write survives.',
   toolset: "admin",
   effect: "read",
   input: z.strictObject({}),
@@ -69,7 +70,8 @@ export const sidecarReset = defineTool({
   name: "sidecar_reset",
   title: "Clear the namespace",
   description:
-    "Delete everything in this namespace. confirm must equal the namespace's name (see sidecar_health), else error and nothing happens. A backup is written first where the engine can; its name is returned. One key: state_delete.",
+    "Delete everything in this namespace. confirm must equal the namespace's name, else error and nothing happens. A backup of this namespace is written first where the store is a file; its name is returned.",
+  pointers: [{ to: ["sidecar_health"], text: "sidecar_health shows the name." }],
   toolset: "admin",
   effect: "destructive",
   input: z.strictObject({
@@ -83,9 +85,11 @@ export const sidecarReset = defineTool({
     // As an answer, not as writes: clearing takes many commits, and a repeated request key must find the first answer.
     return transact<null, { ok: boolean; cleared: number; backup: string | null }>(context, {
       async decide() {
-        const backup = (await context.server.engine.backup("reset")) ?? null;
-        const { cleared } = await resetNamespace(context);
-        return { answer: { ok: true, cleared, backup } };
+        const { server, store } = context;
+        const isEmpty = (await store.count(everything)) === 0;
+        const backup = isEmpty ? undefined : await server.backUp?.(store.namespace);
+        const { cleared } = await resetNamespace(context, backup?.revision);
+        return { answer: { ok: true, cleared, backup: toldPath(server, backup?.path ?? null) } };
       },
       finish: () => ({ ok: true, cleared: 0, backup: null }),
     });

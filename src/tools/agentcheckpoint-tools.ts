@@ -3,7 +3,8 @@ import type { SetResult } from "../domain/state/state.ts";
 import { deleteState, listState, readState, setState } from "../domain/state/state.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { readTogether } from "../store/read-together.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { key, pageLimit, time, toSeconds } from "./fields.ts";
 import { likePattern } from "./like-pattern.ts";
 import type { ToolContext } from "./tool.ts";
@@ -11,20 +12,27 @@ import { defineTool } from "./tool.ts";
 
 /** The same keys, versions and history as the state_ tools; values are JSON text both ways. */
 
+const changedAt = z.union([time, z.string()]);
+
+/** Unix seconds as everywhere; in AgentCheckpoint's own profile its text, `YYYY-MM-DD HH:MM:SS` in UTC. */
+const changedAtOf = ({ server }: ToolContext, ms: number): number | string =>
+  server.profile === "agentcheckpoint" ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : toSeconds(ms);
+
 export const getState = defineTool({
   name: "get_state",
   title: "Get a key (JSON text)",
-  description: "Read a key's value as JSON text with its version; status not_found when it is missing or expired. Same keys as state_get, which returns plain JSON.",
+  description: "Read a key's value as JSON text with its version; status not_found when it is missing or expired.",
+  pointers: [{ to: ["state_get"], text: "As plain JSON: state_get." }],
   toolset: "agentcheckpoint",
   effect: "read",
   input: z.strictObject({ key }),
-  output: z.strictObject({ status: z.enum(["ok", "not_found"]), key: z.string(), value: z.string().optional(), version: z.int().optional(), updated_at: time.optional() }),
+  output: z.strictObject({ status: z.enum(["ok", "not_found"]), key: z.string(), value: z.string().optional(), version: z.int().optional(), updated_at: changedAt.optional() }),
   positional: ["key"],
   cli: { command: ["agentcheckpoint", "get"] },
   async handle(context, args) {
     const entry = await readState(context, args.key);
     if (entry === undefined) return { status: "not_found", key: args.key };
-    return { status: "ok", key: args.key, value: JSON.stringify(entry.value), version: entry.version, updated_at: toSeconds(entry.updatedAtMs) };
+    return { status: "ok", key: args.key, value: JSON.stringify(entry.value), version: entry.version, updated_at: changedAtOf(context, entry.updatedAtMs) };
   },
 });
 
@@ -41,7 +49,7 @@ export const setStateText = defineTool({
   name: "set_state",
   title: "Set a key (JSON text)",
   description:
-    "Write JSON text under a key. expected_version: -1 (default) = unconditional, 0 = create only, N = only if N is the current version. status: ok with the new version; conflict, not_found (N given, key missing) or error (text is not JSON), and nothing written.",
+    "Write JSON text under a key. expected_version: -1 (default) = unconditional, 0 = create only, N = only if N is current. status: ok with the new version; else conflict, not_found or error (not JSON), and nothing written.",
   toolset: "agentcheckpoint",
   effect: "write",
   input: z.strictObject({ key, value: z.string(), expected_version: z.int().min(-1).optional() }),
@@ -54,7 +62,8 @@ export const setStateText = defineTool({
 export const forceSetState = defineTool({
   name: "force_set_state",
   title: "Overwrite a key (JSON text)",
-  description: "Write JSON text under a key whatever is there; returns the new version. Use set_state with expected_version when others write the same key.",
+  description: "Write JSON text under a key whatever is there; returns the new version.",
+  pointers: [{ to: ["set_state"], text: "Where others write too: set_state." }],
   toolset: "agentcheckpoint",
   effect: "write",
   input: z.strictObject({ key, value: z.string() }),
@@ -96,43 +105,51 @@ const listLimits = { keysMax: 1_000, scanPages: 10 } as const;
 export const listStateText = defineTool({
   name: "list_state",
   title: "List keys by pattern",
-  description: `List live keys that match a SQL LIKE pattern (default %): % any run, _ one character, \\ escapes; case-sensitive. At most ${listLimits.keysMax} keys in key order; pass cursor on until it is null. Plain prefixes: state_list.`,
+  description: `List live keys that match a SQL LIKE pattern (default %): % any run, _ one character, \\ escapes; case-sensitive. cursor: next page.`,
+  pointers: [{ to: ["state_list"], text: "Plain prefixes: state_list." }],
   toolset: "agentcheckpoint",
   effect: "read",
   input: z.strictObject({ pattern: z.string().optional(), limit: pageLimit(listLimits.keysMax).optional(), cursor: cursor.optional() }),
-  output: z.strictObject({ status: z.literal("ok"), keys: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time })), cursor: z.string().nullable() }),
+  output: z.strictObject({ status: z.literal("ok"), keys: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: changedAt })), cursor: z.string().nullable() }),
   positional: ["pattern"],
+  keepsEmpty: ["pattern"],
   cli: { command: ["agentcheckpoint", "list"] },
   async handle(context, { pattern = "%", limit = listLimits.keysMax, cursor: from }) {
     const like = likePattern(pattern);
     const prefix = like.literalPrefix;
     // No key holds these characters, so nothing can match; engines disagree on them.
     if (!prefix.isWellFormed() || prefix.includes("\0")) throw invalidInput("pattern", "must be well-formed text without NUL");
-    let after = from === undefined ? undefined : fromCursor("like", from);
-    if (after !== undefined && !after.startsWith(prefix)) throw badCursor();
-    const keys: { key: string; version: number; updated_at: number }[] = [];
-    let more = true;
-    for (let page = 0; more && keys.length < limit && page < listLimits.scanPages; page += 1) {
-      const found = await listState(context, { prefix, limit: listLimits.keysMax, after, values: false });
-      more = found.more;
-      for (const [i, entry] of found.entries.entries()) {
-        after = entry.key;
-        if (!like.matches(entry.key)) continue;
-        keys.push({ key: entry.key, version: entry.version, updated_at: toSeconds(entry.updatedAtMs) });
-        if (keys.length === limit) {
-          more ||= i < found.entries.length - 1;
-          break;
+    const list = listOf("like", { pattern });
+    const start = from === undefined ? undefined : fromCursor(list, from);
+    if (start !== undefined && !start.startsWith(prefix)) throw badCursor();
+    const { keys, next } = await readTogether(context.store, async (store) => {
+      const keys: { key: string; version: number; updated_at: number | string }[] = [];
+      let after = start;
+      let more = true;
+      for (let page = 0; more && keys.length < limit && page < listLimits.scanPages; page += 1) {
+        const found = await listState({ store }, { prefix, limit: listLimits.keysMax, after, values: false });
+        more = found.more;
+        for (const [i, entry] of found.entries.entries()) {
+          after = entry.key;
+          if (!like.matches(entry.key)) continue;
+          keys.push({ key: entry.key, version: entry.version, updated_at: changedAtOf(context, entry.updatedAtMs) });
+          if (keys.length === limit) {
+            more ||= i < found.entries.length - 1;
+            break;
+          }
         }
       }
-    }
-    return { status: "ok", keys, cursor: more && after !== undefined ? toCursor("like", after) : null };
+      return { keys, next: more ? after : undefined };
+    });
+    return { status: "ok", keys, cursor: next === undefined ? null : toCursor(list, next) };
   },
 });
 
 export const deleteStateText = defineTool({
   name: "delete_state",
   title: "Delete a key (status result)",
-  description: "Remove a key; deleted is true only if something was there. Same keys as state_delete, which can also check the version.",
+  description: "Remove a key; deleted is true only if something was there.",
+  pointers: [{ to: ["state_delete"], text: "With a version check: state_delete." }],
   toolset: "agentcheckpoint",
   effect: "destructive",
   input: z.strictObject({ key }),

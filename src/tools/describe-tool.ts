@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Effect, Tool } from "./tool.ts";
+import { requestKeyArgument } from "./tool.ts";
 
 export interface ToolAnnotations {
   readonly readOnlyHint: boolean;
@@ -19,18 +20,34 @@ export interface ToolDescription {
 
 export type JsonSchema = { readonly type: "object"; readonly [keyword: string]: unknown };
 
-const described = new WeakMap<Tool, ToolDescription>();
+const described = new WeakMap<Tool, Map<string, ToolDescription>>();
 
-/** The tool as a client sees it. The same bytes every time: clients and the contract tests compare them. */
-export function describeTool(tool: Tool): ToolDescription {
-  let description = described.get(tool);
+/**
+ * The tool as a client sees it that is offered these tools; all of them when left out.
+ * The same object every time: clients and the contract tests compare its bytes.
+ */
+export function describeTool(tool: Tool, offered?: ReadonlySet<string>): ToolDescription {
+  const known = described.get(tool) ?? new Map<string, ToolDescription>();
+  described.set(tool, known);
+  const text = descriptionOf(tool, offered);
+  let description = known.get(text);
   if (description === undefined) {
     const { name, title, effect } = tool;
-    description = { name, title, description: tool.description, inputSchema: inputSchemaOf(tool), outputSchema: outputSchemaOf(tool), annotations: annotationsOf[effect] };
-    described.set(tool, description);
+    description = { name, title, description: text, inputSchema: inputSchemaOf(tool), outputSchema: outputSchemaOf(tool), annotations: annotationsOf[effect] };
+    known.set(text, description);
   }
   return description;
 }
+
+/** A selection of tools as a client sees it. */
+export function descriptionsOf(tools: readonly Tool[]): readonly ToolDescription[] {
+  const offered = new Set(tools.map(({ name }) => name));
+  return tools.map((tool) => describeTool(tool, offered));
+}
+
+/** A model calls what it reads of: a sentence about a tool that is not offered is left out. */
+export const descriptionOf = ({ description, pointers = [] }: Tool, offered?: ReadonlySet<string>): string =>
+  [description, ...pointers.filter(({ to }) => offered === undefined || to.every((name) => offered.has(name))).map(({ text }) => text)].join(" ");
 
 /** A store is a closed world. A hint that equals the protocol's default, or says nothing about a tool that only reads, is left out. */
 const annotationsOf: Record<Effect, ToolAnnotations> = {
@@ -42,7 +59,7 @@ const annotationsOf: Record<Effect, ToolAnnotations> = {
 
 /** Everything the schemas check, for the documentation and for review; clients are sent the shorter `describeTool`. */
 export const fullSchemas = (tool: Tool): { readonly input: JsonSchema; readonly output: JsonSchema } => ({
-  input: jsonSchema(tool.input, "input", dropIntegerBounds),
+  input: withRequestKey(tool, jsonSchema(tool.input, "input", dropIntegerBounds)),
   output: jsonSchema(tool.output, "output", (node) => {
     dropIntegerBounds(node);
     // Open at the end: a later version may add keys, and a client that checks must not refuse them.
@@ -55,9 +72,15 @@ function inputSchemaOf(tool: Tool): JsonSchema {
   const schema = jsonSchema(tool.input, "input", (node) => {
     dropIntegerBounds(node);
     for (const keyword of ["minimum", "exclusiveMinimum", "minItems"]) delete node[keyword];
-    if (node.additionalProperties === false) delete node.additionalProperties;
+    // Inside, what is allowed besides is not worth a word; a map says what its values are.
+    if (node.additionalProperties === false || isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
   });
-  return { ...schema, additionalProperties: false };
+  return { ...withRequestKey(tool, schema), additionalProperties: false };
+}
+
+function withRequestKey(tool: Tool, schema: JsonSchema): JsonSchema {
+  if (tool.effect === "read") return schema;
+  return { ...schema, properties: { ...(schema.properties as object), [requestKeyArgument]: { type: "string" } } };
 }
 
 /**
@@ -66,10 +89,14 @@ function inputSchemaOf(tool: Tool): JsonSchema {
  */
 function outputSchemaOf(tool: Tool): JsonSchema {
   const { properties } = fullSchemas(tool).output as unknown as { properties: Record<string, SchemaNode> };
-  return { type: "object", properties: Object.fromEntries(Object.entries(properties).map(([name, node]) => [name, kindOf(node)])) };
+  // Any answer may carry a warning; it is not worth a word in each.
+  const declared = Object.entries(properties).filter(([name]) => name !== "warning");
+  return { type: "object", properties: Object.fromEntries(declared.map(([name, node]) => [name, kindOf(node)])) };
 }
 
 type SchemaNode = Record<string, unknown>;
+
+const isEmptyObject = (value: unknown): boolean => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 function kindOf({ type, const: fixed, anyOf }: SchemaNode): SchemaNode {
   if (Array.isArray(anyOf)) return { type: (anyOf as SchemaNode[]).map((branch) => branch.type) };

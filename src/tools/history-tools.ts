@@ -3,8 +3,9 @@ import type { HistoryCursor, HistoryEntry } from "../domain/history/history.ts";
 import { readHistory } from "../domain/history/history.ts";
 import { historyKinds } from "../domain/keyspace.ts";
 import { invalidInput } from "../kernel/errors.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { key, label, pageLimit, prefix, time, toSeconds, version } from "./fields.ts";
+import { shownValue } from "./history-value.ts";
 import { defineTool } from "./tool.ts";
 
 const entries = { default: 10, max: 200 } as const;
@@ -12,7 +13,8 @@ const entries = { default: 10, max: 200 } as const;
 export const historyLog = defineTool({
   name: "history_log",
   title: "Show history",
-  description: `Who changed what, newest first: one record per mutation, with old and new value. Narrow by key (state key, resource, any id), prefix, kind, writer or after_revision. n: default ${entries.default}; cursor for older ones; total stops at 1,000. A key's old value alone: state_get with version.`,
+  description: `Who changed what, newest first, with old and new value; long ones are cut to a preview. Narrow by key (any id), prefix, kind, writer or after_revision. n: default ${entries.default}; cursor: older ones.`,
+  pointers: [{ to: ["state_get"], text: "In full: state_get with version." }],
   toolset: "history",
   effect: "read",
   input: z.strictObject({
@@ -27,7 +29,7 @@ export const historyLog = defineTool({
   output: z.strictObject({
     entries: z.array(
       z.strictObject({
-        id: z.string(),
+        id: z.union([z.string(), z.int()]),
         revision: z.int(),
         kind: z.string(),
         op: z.string(),
@@ -38,6 +40,7 @@ export const historyLog = defineTool({
         agent_id: z.string().nullable(),
         writer: z.string(),
         written_at: time,
+        cut: z.array(z.enum(["new_value", "previous_value"])).optional(),
       }),
     ),
     total: z.int(),
@@ -46,39 +49,55 @@ export const historyLog = defineTool({
   positional: ["key"],
   async handle(context, args) {
     if (args.key !== undefined && args.prefix !== undefined) throw invalidInput("prefix", "allowed only without key");
+    const isSidecar = context.server.profile === "sidecar";
+    const { n: _, cursor: given, ...filter } = args;
+    const list = listOf("history", filter);
     const page = await readHistory(context, {
       name: args.key,
       prefix: args.prefix,
-      kind: args.kind,
+      // The State Sidecar has a history of keys alone.
+      kind: args.kind ?? (isSidecar ? "state" : undefined),
       afterRevision: args.after_revision,
       writer: args.writer,
       limit: args.n ?? entries.default,
-      before: args.cursor === undefined ? undefined : positionOf(args.cursor),
+      before: given === undefined ? undefined : positionOf(list, given),
     });
-    return { entries: page.entries.map(entryAnswer), total: page.total, cursor: page.next === undefined ? null : toCursor("history", idOf(page.next)) };
+    return {
+      entries: page.entries.map((entry) => ({ ...entryAnswer(entry), id: isSidecar ? numberOf(entry) : idOf(entry) })),
+      total: page.total,
+      cursor: page.next === undefined ? null : toCursor(list, idOf(page.next)),
+    };
   },
 });
 
 const idOf = ({ revision, seq }: HistoryCursor): string => `${revision}-${seq}`;
 
-function positionOf(text: string): HistoryCursor {
-  const match = /^(\d{1,15})-(\d{1,6})$/.exec(fromCursor("history", text));
+/** The State Sidecar numbers its records: whole numbers that grow with time. */
+const numberOf = ({ revision, seq }: HistoryCursor): number => revision * seqMax + seq;
+const seqMax = 1_000_000;
+
+function positionOf(list: string, text: string): HistoryCursor {
+  const match = /^(\d{1,15})-(\d{1,6})$/.exec(fromCursor(list, text));
   if (match === null) throw badCursor();
   return { revision: Number(match[1]), seq: Number(match[2]) };
 }
 
-const entryAnswer = (entry: HistoryEntry) => ({
-  id: idOf(entry),
-  revision: entry.revision,
-  kind: entry.kind,
-  op: entry.op,
-  key: entry.name,
-  version: entry.version,
-  new_value: entry.value,
-  previous_value: entry.previousValue,
-  agent_id: entry.agent ?? null,
-  writer: entry.writer,
-  written_at: toSeconds(entry.atMs),
-});
+function entryAnswer(entry: HistoryEntry) {
+  const [value, previous] = [shownValue(entry.value, entry.storedKey), shownValue(entry.previousValue, entry.storedKey)];
+  const cut = [...(value.isCut ? ["new_value"] : []), ...(previous.isCut ? ["previous_value"] : [])];
+  return {
+    revision: entry.revision,
+    kind: entry.kind,
+    op: entry.op,
+    key: entry.name,
+    version: entry.version,
+    new_value: value.shown,
+    previous_value: previous.shown,
+    agent_id: entry.agent ?? null,
+    writer: entry.writer,
+    written_at: toSeconds(entry.atMs),
+    ...(cut.length === 0 ? {} : { cut }),
+  };
+}
 
 export const historyTools = [historyLog];

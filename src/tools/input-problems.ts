@@ -103,7 +103,7 @@ function schemaAt(schema: z.ZodObject, path: readonly PropertyKey[]): SchemaFact
 }
 
 /** Without the wrapping that makes it optional. */
-function bare(schema: z.core.$ZodType): z.core.$ZodType {
+export function bare(schema: z.core.$ZodType): z.core.$ZodType {
   const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
   return innerType === undefined ? schema : bare(innerType);
 }

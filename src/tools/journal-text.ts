@@ -6,14 +6,30 @@ import type { OpenWork } from "../domain/resume/open-work.ts";
 import { authorText, onOneLine, quoted, quotedInline, quoteMark } from "../domain/stored-text.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
 import { formatDuration } from "../kernel/duration.ts";
+import { toAscii } from "./ascii.ts";
 
 /** The journal for readers. Stored text stands in marked lines (`stored-text.ts`), ours in unmarked ones. */
 export interface JournalStyle {
   readonly emoji: boolean;
+  /** ASCII alone, except in names of files and branches: another name is another file. */
+  readonly ascii: boolean;
+  /** Say what was saved, and not only how much. */
+  readonly echoes: boolean;
   readonly nowMs: number;
 }
 
-const shownMax = { files: 20, highlights: 50, lineCharacters: 300 } as const;
+/** Around what must stay as it is; taken out again by `finished`. */
+const exactMarks = { begin: "\uE000", end: "\uE001" } as const;
+const exact = (text: string): string => `${exactMarks.begin}${text.replaceAll(/[\uE000\uE001]/g, "")}${exactMarks.end}`;
+
+/** The text as it is sent. */
+export const finished = ({ ascii }: JournalStyle, text: string): string =>
+  text
+    .split(/\uE000([^\uE000\uE001]*)\uE001/)
+    .map((part, i) => (ascii && i % 2 === 0 ? toAscii(part) : part))
+    .join("");
+
+const shownMax = { files: 20, highlights: 50, leases: 10, lineCharacters: 300 } as const;
 
 const sign = ({ emoji }: JournalStyle, picture: string): string => (emoji ? `${picture} ` : "");
 const heading = (style: JournalStyle, picture: string, title: string): string => (style.emoji ? `${picture} ${title}` : `=== ${title} ===`);
@@ -23,8 +39,8 @@ const block = (text: string): string => quoted(text);
 
 const brief = (text: string, charactersMax: number = shownMax.lineCharacters): string => onOneLine(text, charactersMax);
 
-function list(items: readonly string[], countMax: number): string[] {
-  return [...items.slice(0, countMax).map((item) => `${quoteMark}- ${brief(item, 1_000)}`), ...(items.length > countMax ? [`(${items.length - countMax} more)`] : [])];
+function list(items: readonly string[], countMax: number, shown: (item: string) => string = (item) => item): string[] {
+  return [...items.slice(0, countMax).map((item) => `${quoteMark}- ${shown(brief(item, 1_000))}`), ...(items.length > countMax ? [`(${items.length - countMax} more)`] : [])];
 }
 
 const placeOf = (workspace: Pick<Workspace, "id" | "name">): string => (workspace.id === workspace.name ? workspace.id : `${shortName(workspace.name)} (${workspace.id})`);
@@ -51,6 +67,7 @@ export function savedText(
     `Id: ${saved.id} [r${saved.revision}]`,
     block(brief(entry.description)),
     ...(saved.gitBranch === undefined ? [] : [branchLine(style, saved)]),
+    ...(style.echoes ? list(entry.highlights, shownMax.highlights) : []),
     `${counted(entry.highlights.length, "highlight")} (${saved.sessionHighlights} in session ${shortName(saved.sessionId)}${madeRoom(saved.droppedHighlights)}), ${counted(entry.activeFiles.length, "file")}${entry.global ? ", seen from every workspace" : ""}`,
     saved.expiresAtMs === undefined ? "Kept for ever." : `Kept until ${localTime(saved.expiresAtMs)}.`,
   ].join("\n");
@@ -88,7 +105,7 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
     block(entry.description),
     ...(entry.workContext === undefined ? [] : [`${sign(style, "\u{1F9ED}")}Context:`, block(entry.workContext)]),
     ...(entry.gitBranch === undefined ? [] : [branchLine(style, entry)]),
-    ...(entry.activeFiles.length === 0 ? [] : [`${sign(style, "\u{1F4C4}")}Files:`, ...list(entry.activeFiles, shownMax.files)]),
+    ...(entry.activeFiles.length === 0 ? [] : [`${sign(style, "\u{1F4C4}")}Files:`, ...list(entry.activeFiles, shownMax.files, exact)]),
     ...(highlights.length === 0
       ? []
       : [
@@ -103,7 +120,7 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
 }
 
 const branchLine = (style: JournalStyle, { gitBranch, gitCommit }: Pick<JournalEntry, "gitBranch" | "gitCommit">): string =>
-  `${sign(style, "\u{1F33F}")}Branch: ${shortName(gitBranch as string)}${gitCommit === undefined ? "" : ` @ ${gitCommit.slice(0, 10)}`}`;
+  `${sign(style, "\u{1F33F}")}Branch: ${exact(shortName(gitBranch as string))}${gitCommit === undefined ? "" : ` @ ${gitCommit.slice(0, 10)}`}`;
 
 const entryLine = (entry: JournalEntry): string => `${quoteMark}${localTime(entry.createdAtMs)}  ${brief(entry.description)}  [r${entry.revision}] ${entry.id}`;
 
@@ -111,12 +128,15 @@ function openLines(style: JournalStyle, { runs, leases, more }: OpenWork): strin
   if (runs.length + leases.length === 0) return [];
   const until = (expiresAtMs: number | undefined): string => (expiresAtMs === undefined ? "lapsed" : `for ${formatDuration(Math.max(0, expiresAtMs - style.nowMs))}`);
   return [
-    `${sign(style, "\u{1F513}")}Open in this workspace:`,
+    `${sign(style, "\u{1F513}")}Open: runs of this workspace, leases of the namespace:`,
     ...runs.map(
       (run) =>
         `${quoteMark}- run ${brief(run.runId)} "${brief(run.name, 80)}", step ${run.lastStep}, claimed by ${brief(run.holder, 80)} ${until(run.expiresAtMs)} [r${run.revision}]`,
     ),
-    ...leases.map((lease) => `${quoteMark}- lease ${brief(lease.resource)}, held by ${brief(lease.holder, 80)} ${until(lease.expiresAtMs)} [r${lease.revision}]`),
+    ...leases
+      .slice(0, shownMax.leases)
+      .map((lease) => `${quoteMark}- lease ${brief(lease.resource)}, held by ${brief(lease.holder, 80)} ${until(lease.expiresAtMs)} [r${lease.revision}]`),
+    ...(leases.length > shownMax.leases ? [`(${counted(leases.length - shownMax.leases, "other lease")} held)`] : []),
     ...(more ? ["(more exist)"] : []),
   ];
 }
@@ -136,7 +156,7 @@ const detailLines = ({ highlights, activeFiles }: JournalEntry, countMax: number
   ...(activeFiles.length === 0
     ? []
     : [
-        `${quoteMark}  files: ${brief(activeFiles.slice(0, shownMax.files).join(", "), 600)}${activeFiles.length > shownMax.files ? ` (${activeFiles.length - shownMax.files} more)` : ""}`,
+        `${quoteMark}  files: ${exact(brief(activeFiles.slice(0, shownMax.files).join(", "), 600))}${activeFiles.length > shownMax.files ? ` (${activeFiles.length - shownMax.files} more)` : ""}`,
       ]),
 ];
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listEntries, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
+import { listEntries, positionOf, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
 import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 import { readLatest } from "../domain/journal/latest-entry.ts";
@@ -9,16 +9,16 @@ import { readOpenWork } from "../domain/resume/open-work.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
 import { invalidInput } from "../kernel/errors.ts";
-import { randomHex } from "../kernel/ids.ts";
+import { fingerprint } from "../kernel/json.ts";
 import { fitting } from "./answer-size.ts";
-import { toAscii } from "./ascii.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
-import { pageLimit } from "./fields.ts";
+import { pageLimit, warning } from "./fields.ts";
 import { entryAnswer } from "./journal-answer.ts";
 import type { JournalStyle } from "./journal-text.ts";
-import { restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
+import { finished, restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
 import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
+import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const limit = { search: 10, timeline: 50, max: 100 } as const;
 const fullEntries = 10;
@@ -40,8 +40,8 @@ const input = z.strictObject({
   highlights: texts.optional(),
   activeFiles: texts.optional(),
   gitBranch: z.string().optional(),
-  workContext: z.string().optional(),
-  sessionId: z.string().optional(),
+  workContext: z.string().optional().describe("what a successor needs to know"),
+  sessionId: z.string().optional().describe("gathers highlights; yours by default"),
   global: z.boolean().optional(),
   tags: texts.optional(),
   ttl_days: z
@@ -49,10 +49,10 @@ const input = z.strictObject({
     .refine((days) => days > 0 && days <= daysMax, `must be above 0 and at most ${daysMax}`)
     .optional(),
   checkpointId: z.string().optional(),
-  depth: z.enum(["minimal", "highlights", "full"]).optional(),
-  mode: z.enum(["latest", "specific", "search"]).optional(),
+  depth: z.enum(["minimal", "highlights", "full"]).optional().describe("full: the last 10 entries"),
+  mode: z.enum(["latest", "specific", "search"]).optional().describe("specific needs checkpointId, search a query"),
   query: z.string().optional(),
-  since: z.string().optional(),
+  since: z.string().optional().describe("from when, as range"),
   limit: pageLimit(limit.max).optional(),
   range: z.string().optional(),
   format: z.enum(["compact", "detailed"]).optional(),
@@ -67,29 +67,44 @@ interface Outcome {
   readonly text: string;
   readonly data: Record<string, unknown>;
   readonly revision: number;
+  /** Where it took effect, if that is not where the caller is now. */
+  readonly workspace?: Workspace;
 }
 type Action = (context: ToolContext, args: Arguments, workspace: Workspace, style: JournalStyle) => Promise<Outcome>;
 
 export const checkpoint = defineTool({
   name: "checkpoint",
   title: "Work journal",
-  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace. Data for other agents: state_set.`,
+  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace.`,
+  pointers: [{ to: ["state_set"], text: "Data for other agents: state_set." }],
   toolset: "journal",
   effect: "write",
   input,
-  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, meta: jsonObject }),
+  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, warning, meta: jsonObject }),
   positional: ["description"],
+  adoptUnknown(known, unknown) {
+    // Only a save has a place for more words.
+    if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
+    const context = [known.workContext, ...linesOfUnknown(unknown)].filter((line) => typeof line === "string" && line !== "");
+    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(unknown, "workContext") };
+  },
+  // Which of them is there decides between saving, searching and restoring.
+  keepsEmpty: ["description", "query"],
   async handle(context, args) {
     const operation = args.action ?? actionOf(args);
-    const outputFormat = args.outputFormat ?? context.server.journalFormat ?? "plain";
-    const workspace = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
+    const isGoldfish = context.server.profile === "goldfish";
+    const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
+    const here = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const { nowMs } = await context.store.read({ start: "", end: "" });
-    const { text, data, revision } = await perform[operation](context, args, workspace, { emoji: outputFormat === "emoji", nowMs });
+    const style = { emoji: outputFormat === "emoji", ascii: outputFormat === "plain" || (isGoldfish && outputFormat !== "emoji"), echoes: isGoldfish, nowMs };
+    const { text, data, revision, workspace = here } = await perform[operation](context, args, here, style);
+    const unused = unusedArguments(operation, args);
     return {
       success: true,
       operation,
-      formattedOutput: outputFormat === "emoji" ? text : toAscii(text),
+      formattedOutput: finished(style, text),
       data,
+      ...(unused.length === 0 ? {} : { warning: `${operation} does not use ${unused.join(", ")}` }),
       meta: { outputFormat, revision, workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) } },
     };
   },
@@ -108,6 +123,26 @@ function actionOf({ description, query, range }: Arguments): (typeof actions)[nu
   return range === undefined ? "restore" : "timeline";
 }
 
+/** Which arguments an action looks at; the others would be believed to have narrowed it. */
+const looksAt: Record<(typeof actions)[number], readonly (keyof Arguments)[]> = {
+  save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "global", "tags", "ttl_days"],
+  restore: ["checkpointId"],
+  search: ["query", "since", "range", "limit"],
+  timeline: ["since", "range", "limit", "cursor"],
+};
+/** For every action, or callers fill in their defaults without meaning anything by it. */
+const neverTold: readonly (keyof Arguments)[] = ["action", "workspace", "outputFormat", "depth", "mode", "format"];
+
+function unusedArguments(operation: (typeof actions)[number], args: Arguments): readonly string[] {
+  const used = [...neverTold, ...looksAt[operation], ...(operation === "restore" && args.mode === "search" ? ["query", "since", "range"] : [])];
+  const says = (value: unknown): boolean => value !== undefined && value !== false && value !== "" && !(Array.isArray(value) && value.length === 0);
+  return Object.entries(args).flatMap(([name, value]) => (says(value) && !used.includes(name) ? [name] : []));
+}
+
+/** Without a connection to go by, what one writer saves for a workspace on one day (UTC) is one session: its highlights gather. */
+const daySession = ({ writer }: ToolContext, { id }: Workspace, nowMs: number): string =>
+  `session-${fingerprint([writer, id, new Date(nowMs).toISOString().slice(0, 10)]).slice(0, 12)}`;
+
 const save: Action = async (context, args, workspace, style) => {
   if (args.description === undefined) throw invalidInput("description", 'required for action "save"; must be a string');
   const ttlMs = args.ttl_days === undefined ? context.server.journalTtlMs : Math.ceil(args.ttl_days * dayMs);
@@ -118,16 +153,19 @@ const save: Action = async (context, args, workspace, style) => {
     tags: args.tags ?? [],
     gitBranch: args.gitBranch,
     workContext: args.workContext,
-    sessionId: args.sessionId ?? context.connection ?? `session-${randomHex(12)}`,
+    sessionId: args.sessionId ?? context.connection ?? daySession(context, workspace, style.nowMs),
     global: args.global ?? false,
   };
   const saved = await saveEntry(context, { ...entry, workspace, ttlMs });
+  // The answer to a repeated request speaks of where the first one saved, wherever the caller has gone since.
+  const home = saved.workspace.id === workspace.id ? workspace : { ...saved.workspace, formerIds: [] };
   return {
-    text: savedText(style, workspace, entry, saved),
+    workspace: home,
+    text: savedText(style, home, entry, saved),
     data: {
       checkpointId: saved.id,
       sessionId: saved.sessionId,
-      workspace: workspace.name,
+      workspace: home.name,
       gitBranch: saved.gitBranch ?? null,
       gitCommit: saved.gitCommit ?? null,
       highlights: entry.highlights.length,
@@ -147,17 +185,20 @@ const restore: Action = async (context, args, workspace, style) => {
   const [entry] = entries;
   const { highlights, dropped } = entry === undefined || depth !== "highlights" ? { highlights: [], dropped: 0 } : await readHighlights(context, entry, workspace);
   const open = await readOpenWork(context, { workspace });
+  const checkpoints = fitting(entries.map(entryAnswer), (each) => each);
+  const globalSince = fitting(news.map(entryAnswer), (each) => each);
   return {
     text: restoredText(style, { workspace, entry, highlights, dropped, news, earlier: depth === "full" ? entries : [], open }),
     data: {
-      checkpointsLoaded: entries.length,
+      checkpointsLoaded: checkpoints.length,
+      ...omission(entries.length - checkpoints.length + news.length - globalSince.length),
       depth,
       mode,
       workspace: workspace.name,
-      checkpoints: fitting(entries.map(entryAnswer), (each) => each),
+      checkpoints,
       highlights,
       droppedHighlights: dropped,
-      globalSince: fitting(news.map(entryAnswer), (each) => each),
+      globalSince,
       open: {
         runs: open.runs.map(({ runId, name, lastStep, holder, expiresAtMs }) => ({
           run_id: runId,
@@ -193,7 +234,7 @@ async function entriesToRestore(context: ToolContext, args: Arguments, workspace
   }
   if (mode === "search") {
     if (args.query === undefined) throw invalidInput("query", 'required for mode "search"; must be a string');
-    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, fromMs: sinceOf(args, context) });
+    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, ...spanOf(args, context) });
     return { mode, entries: hits.map(({ entry }) => entry), news: [], revision };
   }
   const { entry, news, revision } = await readLatest(context, workspace);
@@ -202,22 +243,36 @@ async function entriesToRestore(context: ToolContext, args: Arguments, workspace
   return { mode, entries: [entry, ...others].slice(0, count), news: [], revision };
 }
 
-const sinceOf = ({ since }: Arguments, { clock }: ToolContext): number | undefined => (since === undefined ? undefined : parseTimeRange("since", since, clock.nowMs()).fromMs);
+interface Span {
+  readonly fromMs: number;
+  readonly untilMs?: number;
+  /** As the caller wrote it. */
+  readonly text: string;
+}
+
+/** `since` begins a stretch of time and `range` may end one too; given together, both narrow. */
+function spanOf({ since, range }: Arguments, { clock }: ToolContext): Span | undefined {
+  const nowMs = clock.nowMs();
+  const begun = since === undefined ? undefined : parseTimeRange("since", since, nowMs);
+  const ranged = range === undefined ? undefined : parseTimeRange("range", range, nowMs);
+  if (begun === undefined && ranged === undefined) return undefined;
+  return { fromMs: Math.max(begun?.fromMs ?? 0, ranged?.fromMs ?? 0), untilMs: ranged?.untilMs, text: range ?? (since as string) };
+}
 
 const search: Action = async (context, args, workspace, style) => {
   if (args.query === undefined) throw invalidInput("query", 'required for action "search"; must be a string');
-  const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, fromMs: sinceOf(args, context) });
-  const checkpoints = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
+  const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, ...spanOf(args, context) });
+  const answers = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
+  const checkpoints = fitting(answers, (each) => each);
   return {
     text: searchText(style, workspace, args.query, hits),
-    data: { query: args.query, found: hits.length, workspace: workspace.name, checkpoints: fitting(checkpoints, (each) => each) },
+    data: { query: args.query, found: hits.length, ...omission(hits.length - checkpoints.length), workspace: workspace.name, checkpoints },
     revision,
   };
 };
 
 const timeline: Action = async (context, args, workspace, style) => {
-  const range = args.range ?? "7d";
-  const { fromMs, untilMs } = parseTimeRange("range", range, context.clock.nowMs());
+  const { fromMs, untilMs, text: range } = spanOf(args, context) ?? (spanOf({ range: "7d" }, context) as Span);
   const page = await listEntries(context, {
     workspace,
     fromMs,
@@ -226,23 +281,30 @@ const timeline: Action = async (context, args, workspace, style) => {
     before: args.cursor === undefined ? undefined : fromCursor("timeline", args.cursor),
   });
   const format = args.format ?? "compact";
-  const answers = fitting(
-    page.entries.map((entry) => ({ day: localDay(entry.createdAtMs), ...entryAnswer(entry) })),
-    (each) => each,
-  );
+  const answers = page.entries.map((entry) => {
+    const { checkpointId, timestamp, description, ...rest } = entryAnswer(entry);
+    return { day: localDay(entry.createdAtMs), checkpointId, timestamp, description, ...(format === "detailed" ? rest : {}) };
+  });
+  const checkpoints = fitting(answers, (each) => each);
+  // The next page begins after what was sent, not after what was read.
+  const entries = page.entries.slice(0, checkpoints.length);
+  const next = entries.length < page.entries.length ? positionOf(entries.at(-1) as JournalEntry) : page.next;
   return {
-    text: timelineText(style, { workspace, range, entries: page.entries, detailed: format === "detailed", more: page.next !== undefined }),
+    text: timelineText(style, { workspace, range, entries, detailed: format === "detailed", more: next !== undefined }),
     data: {
       range,
       format,
       workspace: workspace.name,
       from: new Date(fromMs).toISOString(),
-      checkpoints: format === "detailed" ? answers : answers.map(({ day, checkpointId, timestamp, description }) => ({ day, checkpointId, timestamp, description })),
-      cursor: page.next === undefined ? null : toCursor("timeline", page.next),
+      checkpoints,
+      cursor: next === undefined ? null : toCursor("timeline", next),
     },
     revision: page.revision,
   };
 };
+
+/** Entries that were found and are too long to be sent with the others. */
+const omission = (count: number): { readonly omitted?: number } => (count === 0 ? {} : { omitted: count });
 
 const perform: Record<(typeof actions)[number], Action> = { save, restore, search, timeline };
 

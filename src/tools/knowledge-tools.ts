@@ -6,7 +6,9 @@ import { recallNotes } from "../domain/knowledge/recall.ts";
 import { mirrorNote } from "../domain/mirror/mirror.ts";
 import { estimateTokens } from "../kernel/tokens.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
+import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
+import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const items = { default: 3, max: 20 } as const;
 const budget = { default: 2_000, max: 20_000 } as const;
@@ -15,7 +17,7 @@ export const saveKnowledge = defineTool({
   name: "save_knowledge",
   title: "Save a note",
   description:
-    "Keep a fact as a Markdown note; the same id replaces it (history keeps both). keywords: more words to find it by. With skill, for that skill only. supersedes: a note's id, deprecated in the same step. Only active notes are recalled; trust quarantined never. Then: recall_knowledge.",
+    "Keep a fact as a Markdown note; the same id replaces it (history keeps both). keywords: more words to find it by. With skill, for that skill only. supersedes: a note's id, deprecated in the same step. Only active notes are recalled; trust quarantined never.",
   toolset: "knowledge",
   effect: "write-idempotent",
   input: z.strictObject({
@@ -38,19 +40,26 @@ export const saveKnowledge = defineTool({
   }),
   positional: ["id", "content"],
   cli: { command: ["knowledge", "save"] },
+  adoptUnknown(known, { knowledge_id: id, ...unknown }) {
+    const named = known.id === undefined && id !== undefined ? { id } : {};
+    const lines = linesOfUnknown(unknown);
+    if (lines.length === 0) return { args: { ...known, ...named }, warnings: [] };
+    if (typeof known.content !== "string") return undefined;
+    return { args: { ...known, ...named, content: `${known.content}\n\n${lines.join("\n")}` }, warnings: keptIn(unknown, "content") };
+  },
   async handle(context, args) {
     const { name, version, superseded } = await saveNote(context, args);
     const mirrored = await mirrorNote(context, context.server.mirror, name);
     if (superseded !== undefined) await mirrorNote(context, context.server.mirror, superseded);
     const scope = args.skill === undefined ? "global" : `skill:${args.skill}`;
-    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored };
+    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: toldPath(context.server, mirrored.path) };
   },
 });
 
 export const recallKnowledge = defineTool({
   name: "recall_knowledge",
   title: "Recall notes",
-  description: `Notes that answer a question best, global and of the skill; empty list when none is relevant. limit: default ${items.default}; max_tokens: default ${budget.default}, a note too large is skipped. formatted_context marks them as evidence, not instructions.`,
+  description: `Notes that answer a question best, global and of the skill; empty list when none is relevant. limit: default ${items.default}; max_tokens: default ${budget.default}.`,
   toolset: "knowledge",
   effect: "read",
   input: z.strictObject({ query, skill: text.optional(), limit: pageLimit(items.max).optional(), max_tokens: pageLimit(budget.max).optional() }),
@@ -72,6 +81,7 @@ export const recallKnowledge = defineTool({
       }),
     ),
     total_tokens: z.int(),
+    omitted: z.int().optional(),
     formatted_context: z.string(),
   }),
   positional: ["query"],
@@ -94,9 +104,15 @@ export const recallKnowledge = defineTool({
         revision: note.revision,
       })),
       total_tokens: recall.totalTokens,
+      ...(recall.omitted === 0 ? {} : { omitted: recall.omitted }),
       formatted_context: notesContext(recall),
     };
   },
+  // The same notes stand in the items: a model reads them once.
+  render: ({ formatted_context: text, omitted }) => [
+    (text as string) || (omitted === undefined ? "Nothing that is stored answers this." : "Notes answer this, but none fits max_tokens."),
+    ...(omitted === undefined ? [] : [`${omitted} more did not fit max_tokens.`]),
+  ],
 });
 
 export const knowledgeTools = [saveKnowledge, recallKnowledge];

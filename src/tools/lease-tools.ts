@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { workflowKeys } from "../domain/keyspace.ts";
 import { acquireLease } from "../domain/leases/leases.ts";
 import { releaseHold, renewHold } from "../domain/workflows/holds.ts";
 import { key, label, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, waitSeconds } from "./fields.ts";
@@ -8,7 +9,7 @@ export const leaseAcquire = defineTool({
   name: "lease_acquire",
   title: "Acquire a lease",
   description:
-    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token that grows with every new holder: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line for it.",
+    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, wait_seconds: waitSeconds.optional() }),
@@ -46,7 +47,7 @@ export const leaseRelease = defineTool({
   name: "lease_release",
   title: "Release a lease",
   description:
-    "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one. On resource workflow/<run_id> it gives the run back: claimable at once, steps kept.",
+    "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one. On resource workflow/<run_id> it gives the run back.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, token: token.optional() }),
@@ -54,6 +55,8 @@ export const leaseRelease = defineTool({
   positional: ["resource_id"],
   async handle(context, args) {
     const { released } = await releaseHold(context, { resource: args.resource_id, holder: args.holder_id, token: args.token });
+    const runId = workflowKeys.runOfResource(args.resource_id);
+    if (released && runId !== undefined) context.server.claims?.forget(context, runId);
     return { released, resource_id: args.resource_id };
   },
 });

@@ -1,13 +1,15 @@
 import { invalidInput } from "../kernel/errors.ts";
+import { mustBeOneOf, suggestion } from "../kernel/nearest.ts";
 import { catalog } from "./catalog.ts";
 import type { Tool, Toolset } from "./tool.ts";
 import { toolsets } from "./tool.ts";
 
-export const profiles = ["all", "coding", "coordination", "agentcheckpoint", "sidecar", "goldfish", "sage"] as const;
+export const profiles = ["default", "all", "coding", "coordination", "agentcheckpoint", "sidecar", "goldfish", "sage"] as const;
 export type Profile = (typeof profiles)[number];
 
 /** Does the profile hold the tool? Those named after a system hold exactly what that system exposes. */
 const holds: Record<Profile, (tool: Tool) => boolean> = {
+  default: ({ name }) => defaultTools.has(name),
   all: () => true,
   agentcheckpoint: ({ toolset }) => toolset === "agentcheckpoint",
   sidecar: ({ toolset, name }) => sidecarToolsets.has(toolset) && !ownTools.has(name),
@@ -20,6 +22,31 @@ const holds: Record<Profile, (tool: Tool) => boolean> = {
 const sidecarToolsets: ReadonlySet<Toolset> = new Set(["state", "workflow", "lease", "session", "history", "admin"]);
 /** Holdfast's own, in none of the systems it replaces. */
 const ownTools = new Set(["state_commit", "workflow_finish"]);
+
+/**
+ * Holdfast's own tools, one for each thing an agent does. What the replaced systems name differently (JSON-text state, sessions, research) and
+ * what people do at a prompt comes by profile: near-twins side by side make models pick the wrong one.
+ */
+const defaultTools = new Set([
+  "state_set",
+  "state_get",
+  "state_delete",
+  "state_list",
+  "state_commit",
+  "workflow_create",
+  "workflow_discover",
+  "workflow_claim",
+  "workflow_checkpoint",
+  "workflow_resume",
+  "workflow_finish",
+  "lease_acquire",
+  "lease_release",
+  "lease_renew",
+  "checkpoint",
+  "save_knowledge",
+  "recall_knowledge",
+  "resume",
+]);
 
 /** One agent that must survive its own crash or a compaction, and leave something for the next one. */
 const codingTools = new Set([
@@ -58,15 +85,17 @@ const coordinationTools = new Set([
 
 export interface Selection {
   readonly profile?: string;
-  /** Narrows the profile to these toolsets. */
+  /** Narrows the profile to these toolsets; without a profile, all of their tools. */
   readonly toolsets?: readonly string[];
   /** Leaves only tools that change nothing. */
   readonly readOnly?: boolean;
 }
 
-export function selectTools({ profile = "all", toolsets: wanted, readOnly = false }: Selection = {}): readonly Tool[] {
-  if (!isProfile(profile)) throw invalidInput("profile", `must be one of ${profiles.join(", ")}`);
-  for (const toolset of wanted ?? []) if (!isToolset(toolset)) throw invalidInput("tools", `${JSON.stringify(toolset)} is unknown; must be some of ${toolsets.join(", ")}`);
+export function selectTools({ profile: named, toolsets: wanted, readOnly = false }: Selection = {}): readonly Tool[] {
+  const profile = named ?? (wanted === undefined ? "default" : "all");
+  if (!isProfile(profile)) throw invalidInput("profile", mustBeOneOf(profile, profiles));
+  for (const toolset of wanted ?? [])
+    if (!isToolset(toolset)) throw invalidInput("tools", `${JSON.stringify(toolset)} is unknown; must be some of ${toolsets.join(", ")}${suggestion(toolset, toolsets)}`);
   const selected = catalog.filter((tool) => holds[profile](tool) && (wanted === undefined || wanted.includes(tool.toolset)) && (!readOnly || tool.effect === "read"));
   if (selected.length === 0)
     throw invalidInput(

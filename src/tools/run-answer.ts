@@ -2,16 +2,18 @@ import * as z from "zod";
 import { runStatuses } from "../domain/workflows/workflow.ts";
 import type { RunView } from "../domain/workflows/workflows.ts";
 import { sizeOf } from "./answer-size.ts";
-import { tags, time, timeOrNull, toSeconds, toSecondsOrNull } from "./fields.ts";
+import { time, timeOrNull, toSeconds, toSecondsOrNull } from "./fields.ts";
 
 /** A run as results show it; the contract calls it `meta`. */
 export const run = z.strictObject({
   run_id: z.string(),
   name: z.string(),
   status: z.enum(runStatuses),
-  tags,
+  // Not the rule for new tags: whatever is stored can be shown.
+  tags: z.custom<Readonly<Record<string, string>>>((value) => typeof value === "object" && value !== null).meta({ type: "object", additionalProperties: { type: "string" } }),
   priority: z.int(),
   agent_id: z.string().nullable(),
+  lapsed_agent_id: z.string().optional(),
   last_step: z.int(),
   created_at: time,
   updated_at: time,
@@ -23,13 +25,18 @@ export const run = z.strictObject({
   omitted: z.array(z.string()).optional(),
 });
 
+/** Whose claim has lapsed, while nobody has taken the run since: it is not held, and that one may still go on with it. */
+const lapsedAgent = ({ status, agentId, claimExpiresAtMs }: RunView): string | undefined =>
+  claimExpiresAtMs === undefined && (status === "created" || status === "claimed" || status === "running") ? agentId : undefined;
+
 export const runAnswer = (view: RunView) => ({
   run_id: view.runId,
   name: view.name,
   status: view.status,
   tags: view.tags,
   priority: view.priority,
-  agent_id: view.agentId ?? null,
+  agent_id: lapsedAgent(view) === undefined ? (view.agentId ?? null) : null,
+  ...(lapsedAgent(view) === undefined ? {} : { lapsed_agent_id: lapsedAgent(view) }),
   last_step: view.lastStep,
   created_at: toSeconds(view.createdAtMs),
   updated_at: toSeconds(view.updatedAtMs),

@@ -1,13 +1,16 @@
-import type { ErrorCode, HoldfastError } from "../kernel/errors.ts";
-import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import type { ErrorCode } from "../kernel/errors.ts";
+import { HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Span } from "../kernel/span.ts";
 import { limits } from "../store/limits.ts";
+import type { ReadGate } from "../store/metered-store.ts";
+import { meteredStore } from "../store/metered-store.ts";
 import type { RequestKey } from "../store/store.ts";
-import { inputProblems } from "./input-problems.ts";
+import { readArguments } from "./lenient-arguments.ts";
 import { requireNoSecret, withoutSecrets } from "./secret-switch.ts";
 import type { Tool, ToolContext } from "./tool.ts";
+import { requestKeyArgument } from "./tool.ts";
 import { tracedStore } from "./traced-store.ts";
 
 export interface ToolCall {
@@ -16,6 +19,8 @@ export interface ToolCall {
   readonly signal?: AbortSignal;
   /** What the call is part of, where it is traced: commits become parts of it. */
   readonly span?: Span;
+  /** Lets the call's reads begin when there is memory and time for them; absent where nobody else is served. */
+  readonly gate?: ReadGate;
 }
 
 export interface ToolFailure {
@@ -42,27 +47,44 @@ export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: T
 
 async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
   try {
-    const given = args ?? {};
-    const parsed = tool.input.safeParse(given);
-    if (!parsed.success) throw inputProblems(tool.name, tool.input, given, parsed.error.issues);
+    const { requestKey, rest } = takeRequestKey(args, call);
+    const read = readArguments(tool, rest);
     const { secrets } = base.server;
-    const checkedArgs = secrets === undefined || tool.effect === "read" ? parsed.data : withoutSecrets(parsed.data, secrets);
-    const output = await tool.handle(contextOf(tool, checkedArgs, base, call), checkedArgs);
+    const checkedArgs = secrets === undefined || tool.effect === "read" ? read.args : withoutSecrets(read.args, secrets);
+    const output = await tool.handle(contextOf(tool, checkedArgs, base, call, requestKey), checkedArgs);
     const checked = tool.output.safeParse(output);
     if (!checked.success)
       return defect(tool, call, log, { problem: "the answer does not match its schema", issues: checked.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`) });
-    return { ok: true, structured: output };
+    return { ok: true, structured: withWarnings(output, read.warnings) };
   } catch (error) {
     if (!isHoldfastError(error)) return defect(tool, call, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, trace: call.span?.traceId, problem: error.stack, cause: String(error.cause) });
-    return { ok: false, error: failureOf(error) };
+    // Where a store lies now is for whoever has it on the same machine.
+    const isMovedAway = error.code === "moved" && base.server.tellsOf !== undefined;
+    return { ok: false, error: failureOf(isMovedAway ? new HoldfastError("moved", "This namespace was moved to another store; nothing was changed.") : error) };
   }
 }
 
-function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall): ToolContext {
+/** Every tool that writes takes `request_key` beside its own arguments; surfaces with a place of their own for it fill in the call's. */
+function takeRequestKey(args: unknown, call: ToolCall): { readonly requestKey: unknown; readonly rest: unknown } {
+  if (typeof args !== "object" || args === null || !Object.hasOwn(args, requestKeyArgument)) return { requestKey: call.requestKey, rest: args };
+  const { [requestKeyArgument]: argument, ...rest } = args as Record<string, unknown>;
+  const requestKey = argument === null || argument === "" ? undefined : argument;
+  if (requestKey !== undefined && call.requestKey !== undefined && requestKey !== call.requestKey)
+    throw invalidInput(requestKeyArgument, "differs from the request key that came with the call; give one of them");
+  return { requestKey: requestKey ?? call.requestKey, rest };
+}
+
+/** A tool may have one of its own, such as a copy that could not be written. */
+function withWarnings(output: Record<string, unknown>, warnings: readonly string[]): Record<string, unknown> {
+  if (warnings.length === 0) return output;
+  return { ...output, warning: [...(typeof output.warning === "string" ? [output.warning] : []), ...warnings].join("\n") };
+}
+
+function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall, requestKey: unknown): ToolContext {
   // The label the caller gives itself: history shows it beside the writer, which it can never replace.
   const agent = (args.agent_id ?? args.holder_id) as string | undefined;
-  const request = requestOf(tool, args, base.writer, call);
+  const request = requestOf(tool, args, base.writer, requestKey);
   if (request !== undefined && base.server.secrets !== undefined) requireNoSecret(request.key, "request key");
   return new CallContext(base, call, agent, request);
 }
@@ -79,7 +101,8 @@ class CallContext implements ToolContext {
   readonly #call: ToolCall;
 
   constructor(base: ToolBase, call: ToolCall, agent: string | undefined, request: RequestKey | undefined) {
-    this.store = call.span === undefined ? base.store : tracedStore(base.store, call.span);
+    const store = call.gate === undefined ? base.store : meteredStore(base.store, call.gate);
+    this.store = call.span === undefined ? store : tracedStore(store, call.span);
     this.clock = base.clock;
     this.writer = base.writer;
     this.server = base.server;
@@ -96,9 +119,9 @@ class CallContext implements ToolContext {
 }
 
 /** A read needs no key: asking again is already safe. */
-function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, { requestKey }: ToolCall): RequestKey | undefined {
+function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, requestKey: unknown): RequestKey | undefined {
   if (requestKey === undefined || tool.effect === "read") return undefined;
-  // It comes beside the arguments (in `_meta`, as a flag), so no schema has seen it.
+  // It comes beside the tool's own arguments, so no schema has seen it.
   if (typeof requestKey !== "string" || requestKey === "" || Buffer.byteLength(requestKey) > limits.requestKeyBytesMax || requestKey.includes("\0") || !requestKey.isWellFormed())
     throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
   // Two callers may think of the same key and ask for the same: neither may take the other's lease, claim or run for its own.

@@ -147,6 +147,7 @@ const shapes: readonly Shape[] = [
   { kind: "url-password", opening: "://", match: urlPassword, anywhere: true },
   ...shape("bearer-token", ["Bearer ", "bearer "], bearer),
   ...shape("holdfast-token", ["hf_"], (length) => exactly(length, 43, base64Url)),
+  ...shape("holdfast-token", ["hf_"], (length) => exactly(length, 51, base64Url)),
   ...shape("aws-access-key", ["AKIA", "ASIA"], (length) => exactly(length, 16, upperDigit)),
   ...shape("aws-secret-key", ["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey"], namedSecretAccessKey),
   ...shape("azure-storage-key", ["AccountKey="], (length) => exactly(length, 86, base64)),

@@ -46,9 +46,22 @@ function cleanedText(text: string, mode: SecretMode, path: Path, isName: boolean
   const member = path.at(-1);
   const found = findSecrets(text, typeof member === "string" ? member : undefined);
   const [first] = found;
-  if (first === undefined) return text;
-  if (mode === "refuse" || isName) throw refusal(placeText(path), first.kind, mode);
-  return redactSecrets(text, found);
+  if (first !== undefined && (mode === "refuse" || isName)) throw refusal(placeText(path), first.kind, mode);
+  return withoutEscapedSecrets(first === undefined ? text : redactSecrets(text, found), mode, path, isName);
+}
+
+/** JSON text can spell every character in several ways (`\/`, `\u005f`): what counts is the value that it stands for. */
+function withoutEscapedSecrets(text: string, mode: SecretMode, path: Path, isName: boolean): string {
+  if (!text.includes("\\") || path.length > depthMax) return text;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  // One step deeper than the text itself, so that text within text comes to an end.
+  const clean = typeof value === "string" ? cleaned(value, mode, [...path, 0], isName) : cleaned(value, mode, path, isName);
+  return clean === value ? text : JSON.stringify(clean);
 }
 
 /** Arguments that have names of ours inside them, `writes[2].key`; in all others everything is the caller's own text. */

@@ -7,7 +7,7 @@ export const sessionSave = defineTool({
   name: "session_save",
   title: "Save a session",
   description:
-    "Save a session's whole context (a JSON object) under its id, replacing the last one; older versions stay readable. Returns the new version. expected_version: 0 = first save only, N = only if N is current, else ok:false and nothing saved.",
+    "Save a session's whole context under its id; older versions stay readable. expected_version: 0 = first save only, N = only if N is current, else ok:false and nothing saved.",
   toolset: "session",
   effect: "write",
   input: z.strictObject({ session_id: key, context: jsonObject, ttl_seconds: ttlSeconds.optional(), expected_version: version.optional() }),
@@ -36,7 +36,7 @@ export const sessionSave = defineTool({
 export const sessionRestore = defineTool({
   name: "session_restore",
   title: "Restore a session",
-  description: "Read back what session_save stored for an id, by default the newest version; found:false and context null when there is none.",
+  description: "Read back the context saved for an id, by default the newest version; found:false when there is none.",
   toolset: "session",
   effect: "read",
   input: z.strictObject({ session_id: key, version: z.int().min(1).optional() }),

@@ -1,13 +1,15 @@
 import * as z from "zod";
 import { answerTextMax } from "../domain/answer-text.ts";
 import { guard } from "../domain/leases/lease.ts";
-import type { CommitWrite, StateEntry, VersionConflict } from "../domain/state/state.ts";
+import type { CommitWrite, StateEntry } from "../domain/state/state.ts";
 import { commitState, deleteState, listState, readState, setState, waitForState } from "../domain/state/state.ts";
+import type { CurrentEntry, VersionConflict } from "../domain/state/version-conflict.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
+import { readTogether } from "../store/read-together.ts";
 import { fitting, sizeOf } from "./answer-size.ts";
-import { badCursor, cursor, fromCursor, toCursor } from "./cursor.ts";
+import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, prefix, revision, time, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, version, waitSeconds } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 
@@ -15,18 +17,21 @@ const leaseRef = z.strictObject({ resource_id: key, token });
 
 /** An entry as results show it, beside its key. */
 const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
+/** The values of one refusal fit into one answer together; `value_omitted` where one did not. */
+const currentShape = { ...entryShape, value: z.unknown().optional(), value_omitted: z.literal(true).optional() };
 const conflictShape = {
   reason: z.enum(["conflict", "not_found"]).optional(),
   expected_version: z.int().optional(),
   actual_version: z.int().optional(),
-  current: z.strictObject(entryShape).nullable().optional(),
+  current: z.strictObject(currentShape).nullable().optional(),
 };
 
 export const stateSet = defineTool({
   name: "state_set",
   title: "Set a key",
   description:
-    "Write any JSON under a key; without ttl_seconds it stays for ever. expected_version: 0 = create only, N = only if N is current; a mismatch writes nothing and returns ok:false with the current entry. lease: write only while that token is current, else error lease_lost. Several keys at once: state_commit.",
+    "Write any JSON under a key; without ttl_seconds it stays for ever. expected_version: 0 = create only, N = only if N is current; a mismatch writes nothing and returns ok:false with the current entry. lease: write only while that token is current, else error lease_lost.",
+  pointers: [{ to: ["state_commit"], text: "Several keys at once: state_commit." }],
   toolset: "state",
   effect: "write",
   input: z.strictObject({ key, value: json, ttl_seconds: ttlSeconds.optional(), expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
@@ -49,7 +54,8 @@ export const stateGet = defineTool({
   name: "state_get",
   title: "Get a key",
   description:
-    "Read one key and its author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one. Many keys: state_list.",
+    "Read one key and its author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one.",
+  pointers: [{ to: ["state_list"], text: "Many keys: state_list." }],
   toolset: "state",
   effect: "read",
   input: z.strictObject({
@@ -89,7 +95,8 @@ const waitSecondsDefault = 30;
 export const stateDelete = defineTool({
   name: "state_delete",
   title: "Delete a key",
-  description: "Remove a key; history keeps its past. ok: whether a live key was removed. expected_version and lease: as in state_set.",
+  description: "Remove a key; history keeps its past. ok: whether a live key was removed.",
+  pointers: [{ to: ["state_set"], text: "expected_version and lease: as in state_set." }],
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({ key, expected_version: version.optional(), lease: leaseRef.optional(), agent_id: label.optional() }),
@@ -104,38 +111,45 @@ export const stateDelete = defineTool({
 
 const listLimit = { default: 100, max: 1_000 } as const;
 /** Values are read in small pages, so that a thousand large ones cannot fill the memory or the answer. */
-const valuesPage = 64;
+const valuesPage = 16;
 
 export const stateList = defineTool({
   name: "state_list",
   title: "List keys",
-  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true adds the values. limit: default ${listLimit.default}; pass cursor on for the next page until it is null.`,
+  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true returns entries (value, version) instead of keys. limit: default ${listLimit.default}; cursor: next page.`,
   toolset: "state",
   effect: "read",
   input: z.strictObject({ prefix: prefix.optional(), limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional(), values: z.boolean().optional() }),
   output: z.strictObject({
-    keys: z.array(z.string()),
-    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })),
+    keys: z.array(z.string()).optional(),
+    entries: z.array(z.strictObject({ key: z.string(), version: z.int(), updated_at: time, expires_at: timeOrNull, value: z.unknown().optional() })).optional(),
     cursor: z.string().nullable(),
   }),
   positional: ["prefix"],
-  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values = false }) {
-    let after = from === undefined ? undefined : fromCursor("state", from);
-    if (after !== undefined && !after.startsWith(begin)) throw badCursor();
-    const found: StateEntry[] = [];
-    let more = true;
-    for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
-      const left = limit - found.length;
-      const page = await listState(context, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
-      const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
-      found.push(...shown);
-      after = shown.at(-1)?.key ?? after;
-      more = page.more || shown.length < page.entries.length;
-      if (shown.length < page.entries.length) break;
-      if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
-    }
+  async handle(context, { prefix: begin = "", limit = listLimit.default, cursor: from, values: wanted }) {
+    const values = wanted ?? false;
+    const list = listOf("state", { prefix: begin });
+    const start = from === undefined ? undefined : fromCursor(list, from);
+    if (start !== undefined && !start.startsWith(begin)) throw badCursor();
+    const { found, next } = await readTogether(context.store, async (store) => {
+      const found: StateEntry[] = [];
+      let after = start;
+      let more = true;
+      for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
+        const left = limit - found.length;
+        const page = await listState({ store }, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
+        const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
+        found.push(...shown);
+        after = shown.at(-1)?.key ?? after;
+        more = page.more || shown.length < page.entries.length;
+        if (shown.length < page.entries.length) break;
+        if (values) for (const { value } of shown) bytesLeft -= sizeOf(value);
+      }
+      return { found, next: more ? after : undefined };
+    });
+    const nextCursor = next === undefined ? null : toCursor(list, next);
+    if (wanted === undefined) return { keys: found.map((entry) => entry.key), cursor: nextCursor };
     return {
-      keys: found.map((entry) => entry.key),
       entries: found.map((entry) => ({
         key: entry.key,
         version: entry.version,
@@ -143,7 +157,7 @@ export const stateList = defineTool({
         expires_at: toSecondsOrNull(entry.expiresAtMs),
         ...(values ? { value: entry.value } : {}),
       })),
-      cursor: more && after !== undefined ? toCursor("state", after) : null,
+      cursor: nextCursor,
     };
   },
 });
@@ -154,7 +168,7 @@ export const stateCommit = defineTool({
   name: "state_commit",
   title: "Commit several writes",
   description:
-    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: as in state_set.",
+    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: all must be current.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({
@@ -168,7 +182,7 @@ export const stateCommit = defineTool({
     revision: z.int().optional(),
     results: z.array(z.strictObject({ key: z.string(), version: z.int(), deleted: z.boolean().optional(), expires_at: timeOrNull })).optional(),
     reason: z.literal("conflict").optional(),
-    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(entryShape).nullable() })).optional(),
+    conflicts: z.array(z.strictObject({ key: z.string(), expected_version: z.int(), actual_version: z.int(), current: z.strictObject(currentShape).nullable() })).optional(),
   }),
   positional: [],
   async handle(context, { writes, expected = [], leases = [] }) {
@@ -192,7 +206,9 @@ export const stateCommit = defineTool({
 });
 
 function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWrite {
-  if ((write.delete ?? false) === (write.value !== undefined)) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
+  // Clients with strict schemas fill in null for what they leave out; beside delete:true it can mean nothing else.
+  const hasValue = write.value !== undefined && !(write.delete === true && write.value === null);
+  if ((write.delete ?? false) === hasValue) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
   if (write.delete) {
     if (write.ttl_seconds !== undefined) throw invalidInput(`writes[${i}].ttl_seconds`, "allowed only with a value");
     return { op: "delete", key: write.key };
@@ -200,8 +216,9 @@ function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWr
   return { op: "set", key: write.key, value: write.value as Json, ttlMs: write.ttl_seconds === undefined ? undefined : toTtlMs(write.ttl_seconds) };
 }
 
-const entryAnswer = (entry: StateEntry) => ({
-  value: entry.value,
+const entryAnswer = (entry: StateEntry) => ({ value: entry.value, ...entryFacts(entry) });
+
+const entryFacts = (entry: Omit<StateEntry, "value">) => ({
   version: entry.version,
   revision: entry.revision,
   updated_at: toSeconds(entry.updatedAtMs),
@@ -209,10 +226,12 @@ const entryAnswer = (entry: StateEntry) => ({
   expires_at: toSecondsOrNull(entry.expiresAtMs),
 });
 
+const currentAnswer = ({ value, ...entry }: CurrentEntry) => ({ ...(value === undefined ? { value_omitted: true as const } : { value }), ...entryFacts(entry) });
+
 const conflictFacts = (conflict: VersionConflict) => ({
   expected_version: conflict.expectedVersion,
   actual_version: conflict.actualVersion,
-  current: conflict.current === undefined ? null : entryAnswer(conflict.current),
+  current: conflict.current === undefined ? null : currentAnswer(conflict.current),
 });
 
 const conflictAnswer = (conflict: VersionConflict) => ({ ok: false, reason: "conflict" as const, key: conflict.key, ...conflictFacts(conflict) });

@@ -4,6 +4,7 @@ import type { Surroundings } from "../domain/workspace/workspace.ts";
 import type { Tracer } from "../kernel/span.ts";
 import type { Engine } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
+import type { ConnectionClaims } from "./claim-identity.ts";
 import type { ToolObserver } from "./tool-observer.ts";
 
 /**
@@ -18,17 +19,22 @@ export type Effect = "read" | "write" | "write-idempotent" | "destructive";
 export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "journal", "research", "knowledge", "resume", "admin"] as const;
 export type Toolset = (typeof toolsets)[number];
 
-export const journalFormats = ["plain", "emoji", "json", "dual"] as const;
+/** `text` keeps every character; `plain` is ASCII alone. */
+export const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
 export type JournalFormat = (typeof journalFormats)[number];
 
 /** What a handler may say of the server it runs in. */
 export interface ServerFacts {
   readonly version: string;
   readonly startedAtMs: number;
+  /** The profile that was asked for by name: one named after a replaced system also answers in that system's forms. */
+  readonly profile?: string;
+  /** The claims made on each connection. */
+  readonly claims?: ConnectionClaims;
   /** How long a workflow claim lasts when the caller does not say. */
   readonly claimTtlMs: number;
   readonly engine: Engine;
-  /** What of the engine's health the caller is told; all of it when absent. */
+  /** What of the engine's health the caller is told; all of it when absent. Present: the caller is on another machine. */
   readonly tellsOf?: "store" | "namespace";
   /** The folder callers work in; absent where the server is not on their machine. */
   readonly surroundings?: Surroundings;
@@ -38,6 +44,8 @@ export interface ServerFacts {
   readonly journalTtlMs?: number;
   /** Readable copies of checkpoints and notes; only where the store is a local file. */
   readonly mirror?: Mirror;
+  /** Writes a restorable copy of one namespace before it is cleared; only where the store is a local file. */
+  readonly backUp?: (namespace: string) => Promise<{ readonly path: string; readonly revision: number }>;
   /** What happens to known shapes of secrets in what is to be stored; they are stored as they are when absent. */
   readonly secrets?: "refuse" | "redact";
   /** Where calls are traced. */
@@ -52,6 +60,15 @@ export interface ToolContext extends Scope {
   readonly connection?: string;
 }
 
+/** What a retry gives again: an argument of every tool that writes, beside those of its schema. */
+export const requestKeyArgument = "request_key";
+
+/** A sentence of a description that names other tools; said only where all of them are offered. */
+export interface Pointer {
+  readonly to: readonly string[];
+  readonly text: string;
+}
+
 /** How the command line spells a tool, where the rule "first word, rest of the name" reads badly. */
 export interface ToolCommand {
   readonly command: readonly string[];
@@ -61,8 +78,10 @@ export interface ToolCommand {
 export interface Tool {
   readonly name: string;
   readonly title: string;
-  /** What changes, what comes back, which sibling to use instead. */
+  /** What changes and what comes back, without naming another tool. */
   readonly description: string;
+  /** Which sibling to use instead, or next. */
+  readonly pointers?: readonly Pointer[];
   readonly toolset: Toolset;
   readonly effect: Effect;
   readonly input: z.ZodObject;
@@ -70,6 +89,10 @@ export interface Tool {
   /** Parameters that the command line takes by position. */
   readonly positional: readonly string[];
   readonly cli?: ToolCommand;
+  /** Optional texts whose empty form means something, or is better refused; elsewhere "" is as good as absent. */
+  readonly keepsEmpty?: readonly string[];
+  /** Of a tool that saves memories: a place for arguments that its schema does not know; undefined where it has none for them. */
+  adoptUnknown?(known: Record<string, unknown>, unknown: Record<string, unknown>): { readonly args: Record<string, unknown>; readonly warnings: readonly string[] } | undefined;
   /** The answer as texts for a reader, where its JSON would not do. */
   render?(answer: Record<string, unknown>): readonly string[];
   handle(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown>>;

@@ -1,12 +1,14 @@
 import * as z from "zod";
+import type { ClaimResult } from "../domain/workflows/claims.ts";
 import { claimNextRun, claimRun } from "../domain/workflows/claims.ts";
 import { findRuns, requireRunView, resumeRun } from "../domain/workflows/find-runs.ts";
 import type { Ending } from "../domain/workflows/workflow.ts";
 import { runStatuses } from "../domain/workflows/workflow.ts";
 import { checkpointRun, createRun, finishRun } from "../domain/workflows/workflows.ts";
-import { invalidInput } from "../kernel/errors.ts";
+import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-import { cursor, fromCursor, toCursor } from "./cursor.ts";
+import { reporterOf } from "./claim-identity.ts";
+import { cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
 import { listedRun, run, runAnswer } from "./run-answer.ts";
 import { defineTool } from "./tool.ts";
@@ -15,7 +17,8 @@ export const workflowCreate = defineTool({
   name: "workflow_create",
   title: "Create a run",
   description:
-    "Register a run that survives crashes; agents take it with workflow_claim, higher priority (-1000 to 1000) first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
+    "Register a run that survives crashes. Higher priority (-1000 to 1000) is claimed first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
+  pointers: [{ to: ["workflow_claim"], text: "Agents take it with workflow_claim." }],
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({ name: key, tags: tags.optional(), input: json.optional(), run_id: key.optional(), priority: z.int().min(-1000).max(1000).optional() }),
@@ -33,7 +36,8 @@ const runsOutput = z.strictObject({ runs: z.array(run), cursor: z.string().nulla
 export const workflowDiscover = defineTool({
   name: "workflow_discover",
   title: "Find runs",
-  description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}. To take work at once: workflow_claim without run_id.`,
+  description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}.`,
+  pointers: [{ to: ["workflow_claim"], text: "To take work at once: workflow_claim without run_id." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({
@@ -46,8 +50,8 @@ export const workflowDiscover = defineTool({
   output: runsOutput,
   positional: [],
   async handle(context, args) {
-    // The two orders are two indexes: a position in one means nothing in the other.
-    const list = args.claimable ? "claimable" : "runs";
+    const { limit: _, cursor: __, ...filter } = args;
+    const list = listOf("runs", filter);
     const found = await findRuns(context, {
       tags: Object.entries(args.tags ?? {}),
       status: args.status,
@@ -63,7 +67,11 @@ export const workflowClaim = defineTool({
   name: "workflow_claim",
   title: "Claim a run",
   description:
-    "Take a run; exactly one racing agent wins. Without run_id: the next claimable run with these tags. Claiming your own again extends it. It lapses after ttl_seconds without a checkpoint; lease_renew and lease_release on resource workflow/<run_id> keep it or give it back. Refused: claimed:false, reason, the holder's agent_id. Then call workflow_resume.",
+    "Take a run; exactly one racing agent wins. Without run_id: the next claimable run with these tags. Claiming your own again extends it. It lapses after ttl_seconds without a checkpoint. Refused: claimed:false, reason, the holder's agent_id.",
+  pointers: [
+    { to: ["lease_renew", "lease_release"], text: "lease_renew and lease_release on resource workflow/<run_id> keep it or give it back." },
+    { to: ["workflow_resume"], text: "Then call workflow_resume." },
+  ],
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({ run_id: key.optional(), agent_id: label, ttl_seconds: ttlSeconds.optional(), tags: tags.optional() }),
@@ -73,13 +81,23 @@ export const workflowClaim = defineTool({
     agent_id: z.string().nullable(),
     token: z.int().nullable(),
     expires_at: timeOrNull,
-    reason: z.enum(["held", "nothing_claimable"]).nullable(),
+    reason: z.enum(["held", "nothing_claimable", "not_found"]).nullable(),
   }),
   positional: ["run_id"],
+  // Without run_id any run is taken: an id that came out empty must not mean that.
+  keepsEmpty: ["run_id"],
   async handle(context, { run_id: runId, agent_id: agentId, ttl_seconds: seconds, tags: wanted }) {
     if (runId !== undefined && wanted !== undefined) throw invalidInput("tags", "allowed only without run_id");
     const ttlMs = seconds === undefined ? context.server.claimTtlMs : toTtlMs(seconds);
-    const result = runId === undefined ? await claimNextRun(context, { tags: Object.entries(wanted ?? {}), agentId, ttlMs }) : await claimRun(context, { runId, agentId, ttlMs });
+    let result: ClaimResult;
+    try {
+      result = runId === undefined ? await claimNextRun(context, { tags: Object.entries(wanted ?? {}), agentId, ttlMs }) : await claimRun(context, { runId, agentId, ttlMs });
+    } catch (error) {
+      // The State Sidecar answers so, and its workers look at `claimed` alone.
+      if (context.server.profile !== "sidecar" || !isHoldfastError(error, "not_found")) throw error;
+      return { claimed: false, run_id: runId ?? null, agent_id: null, token: null, expires_at: null, reason: "not_found" };
+    }
+    if (result.ok) context.server.claims?.note(context, result.runId, result.token);
     if (result.ok) return { claimed: true, run_id: result.runId, agent_id: result.agentId, token: result.token, expires_at: toSeconds(result.expiresAtMs), reason: null };
     return {
       claimed: false,
@@ -96,14 +114,15 @@ export const workflowCheckpoint = defineTool({
   name: "workflow_checkpoint",
   title: "Checkpoint a step",
   description:
-    "Store a step's output and extend the claim. The same step and output again changes nothing; another output replaces it. A claimed run needs its holder's agent_id or token, else error claim_held; claim_lost = another agent took over, stop.",
+    "Store a step's output and extend the claim. The same step and output again changes nothing; another output replaces it. A claimed run needs its holder (agent_id, token, or the claim made on this connection), else error claim_held; claim_lost: another agent took over, stop.",
   toolset: "workflow",
   effect: "write-idempotent",
   input: z.strictObject({ run_id: key, step: z.int().min(0), output: json, agent_id: label.optional(), token: token.optional() }),
   output: z.strictObject({ ok: z.boolean(), run_id: z.string(), step: z.int(), last_step: z.int() }),
   positional: ["run_id", "step", "output"],
   async handle(context, args) {
-    const result = await checkpointRun(context, { runId: args.run_id, step: args.step, output: args.output, agentId: args.agent_id, token: args.token });
+    const reporter = await reporterOf(context, args.run_id, { agentId: args.agent_id, token: args.token });
+    const result = await checkpointRun(context, { runId: args.run_id, step: args.step, output: args.output, ...reporter });
     return { ok: true, run_id: result.runId, step: result.step, last_step: result.lastStep };
   },
 });
@@ -114,7 +133,7 @@ const stepLimit = { default: 1_000, max: 1_000 } as const;
 export const workflowResume = defineTool({
   name: "workflow_resume",
   title: "Resume a run",
-  description: `What is needed to go on with a run: input, last_step, meta and the newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more. Changes nothing: claim the run first.`,
+  description: `What is needed to go on with a run: input, last_step, meta and the newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more.`,
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ run_id: key, steps_after: z.int().min(0).optional(), limit: pageLimit(stepLimit.max).optional() }),
@@ -143,7 +162,8 @@ export const workflowResume = defineTool({
 export const workflowStatus = defineTool({
   name: "workflow_status",
   title: "Show a run's status",
-  description: "One run's status, last step, holder and times, without its outputs (workflow_resume has them). An unknown run_id is the error not_found.",
+  description: "One run's status, last step, holder and times. lapsed_agent_id: whose claim ran out. An unknown run_id is the error not_found.",
+  pointers: [{ to: ["workflow_resume"], text: "Its outputs: workflow_resume." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ run_id: key }),
@@ -152,30 +172,33 @@ export const workflowStatus = defineTool({
     status: z.enum(runStatuses),
     last_step: z.int(),
     agent_id: z.string().nullable(),
+    lapsed_agent_id: z.string().optional(),
     created_at: z.number(),
     updated_at: z.number(),
     claim_expires_at: timeOrNull,
   }),
   positional: ["run_id"],
   async handle(context, args) {
-    const { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
-    return { run_id, status, last_step, agent_id, created_at, updated_at, claim_expires_at };
+    const { run_id, status, last_step, agent_id, lapsed_agent_id, created_at, updated_at, claim_expires_at } = runAnswer(await requireRunView(context, args.run_id));
+    return { run_id, status, last_step, agent_id, ...(lapsed_agent_id === undefined ? {} : { lapsed_agent_id }), created_at, updated_at, claim_expires_at };
   },
 });
 
 export const workflowList = defineTool({
   name: "workflow_list",
   title: "List runs",
-  description: `List all runs, newest first. limit: default ${listLimit.default}; pass cursor on for the next page. Filters: workflow_discover.`,
+  description: `List all runs, newest first. limit: default ${listLimit.default}; cursor: next page.`,
+  pointers: [{ to: ["workflow_discover"], text: "Filters: workflow_discover." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional() }),
   output: runsOutput,
   positional: [],
   async handle(context, args) {
-    const after = args.cursor === undefined ? undefined : fromCursor("runs", args.cursor);
+    const list = listOf("runs", {});
+    const after = args.cursor === undefined ? undefined : fromCursor(list, args.cursor);
     const found = await findRuns(context, { tags: [], claimable: false, limit: args.limit ?? listLimit.default, after });
-    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor("runs", found.next) };
+    return { runs: found.runs.map(listedRun), cursor: found.next === undefined ? null : toCursor(list, found.next) };
   },
 });
 
@@ -183,7 +206,7 @@ export const workflowFinish = defineTool({
   name: "workflow_finish",
   title: "Finish a run",
   description:
-    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token, except to cancel it.",
+    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token; only cancelling may leave both out. The same call again gives the same answer.",
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({
@@ -198,7 +221,11 @@ export const workflowFinish = defineTool({
   output: z.strictObject({ ok: z.boolean(), run_id: z.string(), status: z.enum(runStatuses), attempts: z.int() }),
   positional: ["run_id", "status"],
   async handle(context, args) {
-    const done = await finishRun(context, { runId: args.run_id, ending: endingOf(args), agentId: args.agent_id, token: args.token });
+    const ending = endingOf(args);
+    const given = { agentId: args.agent_id, token: args.token };
+    // Cancelling without a name is an operator's right, whoever holds the run.
+    const reporter = ending.status === "cancelled" ? given : await reporterOf(context, args.run_id, given);
+    const done = await finishRun(context, { runId: args.run_id, ending, ...reporter });
     return { ok: true, run_id: done.runId, status: done.status, attempts: done.attempts };
   },
 });
@@ -211,8 +238,9 @@ interface EndingArgs {
 }
 
 function endingOf({ status, result, error, retry = false }: EndingArgs): Ending {
-  if (status !== "done" && result !== undefined) throw invalidInput("result", 'allowed only with status "done"');
-  if (status === "done" && error !== undefined) throw invalidInput("error", 'allowed only with status "failed" or "cancelled"');
+  // Null may stand for an argument that was left out.
+  if (status !== "done" && (result ?? undefined) !== undefined) throw invalidInput("result", 'allowed only with status "done"');
+  if (status === "done" && (error ?? undefined) !== undefined) throw invalidInput("error", 'allowed only with status "failed" or "cancelled"');
   if (status !== "failed" && retry) throw invalidInput("retry", 'allowed only with status "failed"');
   if (status === "done") return { status, result };
   return status === "failed" ? { status, error, retry } : { status, error };

@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import { quoted } from "../kernel/nearest.ts";
 import { readAgentCheckpoint } from "./originals/agentcheckpoint.ts";
 import { detectSource } from "./originals/detect-source.ts";
 import { readGoldfish } from "./originals/goldfish.ts";
@@ -24,12 +25,15 @@ export async function readSource(path: string, source: SourceName | undefined): 
     // The path itself may be a link, because a person gave it; links below it are not followed.
     const real = await realpath(path);
     const found = source ?? (await detectSource(real));
-    if (databases.has(found) && !(await stat(real)).isFile()) throw invalidInput("PATH", `must be a database file, as ${found} keeps one`);
+    if (databases.has(found) && !(await stat(real)).isFile()) throw invalidInput("<path>", `must be a database file, as ${found} keeps one`);
     return await readers[found](real);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    // The readers know the path as it really is; people know it as they typed it.
+    if (isHoldfastError(error) && error.message.startsWith("<path>:"))
+      throw new HoldfastError(error.code, error.message.replace("<path>:", `<path> ${quoted(path)}:`), { hint: error.hint, details: error.details, cause: error });
     if (isHoldfastError(error) || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
-    if (code === "ENOENT") throw new HoldfastError("not_found", "PATH: there is no such file or folder.", { cause: error });
-    throw new HoldfastError("invalid_input", `PATH: cannot be read (${code})`, { cause: error });
+    if (code === "ENOENT") throw new HoldfastError("not_found", `<path>: there is no file or folder ${quoted(path)}.`, { cause: error });
+    throw new HoldfastError("invalid_input", `<path>: ${quoted(path)} cannot be read (${code})`, { cause: error });
   }
 }

@@ -39,31 +39,35 @@ export interface Report {
 
 const violationsShown = 5;
 
-/** For people: one paragraph per guarantee, the verdict last. A campaign that tests several is told once and referred to from then on. */
-export function renderReport(report: Report): string {
-  const lines = [`Engine: ${report.engine}; ${report.durability}`, ""];
-  const toldAt = new Map<string, string>();
-  for (const { id, promise, passed, figures, violations } of report.guarantees) {
-    lines.push(`${passed ? "pass" : "FAIL"}  ${id.padEnd(3)}  ${promise}`);
+/** For people. Each guarantee is written when it is judged, the verdict at the end. */
+export class ReportText {
+  readonly #written = new Map<Guarantee, boolean>();
+  /** Under which guarantee a campaign's figures were written: one that tests several is told once. */
+  readonly #toldAt = new Map<string, Guarantee>();
+
+  guarantee({ id, promise, passed, figures, violations }: GuaranteeReport): string {
+    this.#written.set(id, passed);
+    const lines = [`${passed ? "pass" : "FAIL"}  ${id.padEnd(3)}  ${promise}`];
     for (const [campaign, counts] of Object.entries(figures)) {
-      const earlier = toldAt.get(campaign);
+      const earlier = this.#toldAt.get(campaign);
       if (earlier !== undefined) {
         lines.push(`           ${campaign}: as under ${earlier}`);
         continue;
       }
-      toldAt.set(campaign, id);
+      this.#toldAt.set(campaign, id);
       const told = Object.entries(counts).map(([name, count]) => `${count.toLocaleString("en")} ${name.replaceAll("_", " ")}`);
       lines.push(`           ${campaign}: ${told.join(", ")}`);
     }
     for (const { fault, detail } of violations.slice(0, violationsShown)) lines.push(`           ${fault}: ${detail}`);
     if (violations.length > violationsShown) lines.push(`           and ${violations.length - violationsShown} more; --json lists them`);
+    return `${lines.join("\n")}\n`;
   }
-  const failed = report.guarantees.filter((guarantee) => !guarantee.passed).map(({ id }) => id);
-  lines.push(
-    "",
-    failed.length === 0
-      ? `All ${report.guarantees.length} guarantees held (${report.seconds} s, seed ${report.seed}).`
-      : `Broken: ${failed.join(", ")} (${report.seconds} s, seed ${report.seed}).`,
-  );
-  return `${lines.join("\n")}\n`;
+
+  /** What is not written yet: a later campaign may have broken a guarantee that had passed. */
+  end(report: Report): string {
+    const changed = report.guarantees.filter(({ id, passed }) => this.#written.get(id) !== passed);
+    const failed = report.guarantees.filter(({ passed }) => !passed).map(({ id }) => id);
+    const verdict = failed.length === 0 ? `All ${report.guarantees.length} guarantees held` : `Broken: ${failed.join(", ")}`;
+    return `${changed.map((guarantee) => this.guarantee(guarantee)).join("")}\nEngine: ${report.engine}; ${report.durability}\n${verdict} (${report.seconds} s, seed ${report.seed}).\n`;
+  }
 }

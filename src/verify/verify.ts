@@ -33,7 +33,9 @@ export interface VerifyOptions {
   /** When it aborts, the workers are ended, what was made is cleaned up, and the run fails with `cancelled`. */
   readonly signal?: AbortSignal;
   /** Told which campaign runs and how far it is, from 0 to 1. */
-  readonly onProgress?: (campaign: string, done: number) => void;
+  readonly onProgress?: (campaign: string, done: number, place: { readonly nth: number; readonly of: number }) => void;
+  /** Told a guarantee once every campaign that tests it has run. */
+  readonly onJudged?: (guarantee: GuaranteeReport) => void;
 }
 
 interface Campaign {
@@ -56,7 +58,7 @@ const campaigns: readonly Campaign[] = [
 ];
 
 /** Puts the promises to the test on this machine: real processes on the given store, killed, stopped and raced, and an audit of what they left. */
-export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), signal, onProgress }: VerifyOptions): Promise<Report> {
+export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), signal, onProgress, onJudged }: VerifyOptions): Promise<Report> {
   if (storeUrl?.startsWith("memory:"))
     throw invalidInput("store", "verify needs a store that several processes can open; memory: lives in one. Name another with --store, or leave it out");
   if (process.platform === "win32") throw invalidInput("verify", "needs a system on which processes can be stopped and continued (SIGSTOP); Windows has no such thing");
@@ -70,10 +72,12 @@ export async function runVerify({ storeUrl, worker, quick = false, seed = Number
     try {
       for (const [index, campaign] of campaigns.entries()) {
         requireWanted(signal);
-        onProgress?.(campaign.name, 0);
-        const context: CampaignContext = { storeUrl: url, engine, namespace, worker, signal, seed: seed + index, onProgress: (done) => onProgress?.(campaign.name, done) };
+        const progress = (done: number): void => onProgress?.(campaign.name, done, { nth: index + 1, of: campaigns.length });
+        progress(0);
+        const context: CampaignContext = { storeUrl: url, engine, namespace, worker, signal, seed: seed + index, onProgress: progress };
         outcomes.push({ campaign, ...(await untilCancelled(runCampaign(campaign, context, quick), signal)) });
-        onProgress?.(campaign.name, 1);
+        progress(1);
+        for (const id of judgedAfter(index)) onJudged?.(judge(id, outcomes));
       }
     } finally {
       if (place === undefined) await cleanUp(engine, namespace);
@@ -93,6 +97,10 @@ export async function runVerify({ storeUrl, worker, quick = false, seed = Number
     if (place !== undefined) await rm(place, { recursive: true, force: true });
   }
 }
+
+/** The guarantees of which this campaign is the last test. */
+const judgedAfter = (index: number): readonly Guarantee[] =>
+  (Object.keys(promises) as Guarantee[]).filter((id) => campaigns.findLastIndex(({ tests }) => tests.includes(id)) === index);
 
 /** A campaign that cannot be carried through has not shown what it was to show: that counts against every promise it tests. */
 async function runCampaign(campaign: Campaign, context: CampaignContext, quick: boolean): Promise<CampaignResult> {

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
 import type { Desk, Tab } from "./support/desk.ts";
-import { openDesk, visit } from "./support/desk.ts";
+import { drawn, openDesk, visit } from "./support/desk.ts";
 
 /** What would act if it were taken for markup, and what would deceive if it were drawn as it is. */
 const markup = `<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script><a href="javascript:globalThis.owned=1">x</a>`;
@@ -48,7 +48,7 @@ beforeAll(async () => {
   }
   tab = await desk.open("/");
   ({ page } = tab);
-}, 60_000);
+});
 afterAll(async () => {
   await tab?.[Symbol.asyncDispose]();
   await desk?.[Symbol.asyncDispose]();
@@ -89,7 +89,7 @@ describe("hostile text is shown as text", () => {
       .waitFor();
     await isInert();
     await page.setViewportSize({ width: 360, height: 740 });
-    await page.waitForTimeout(40);
+    await drawn(page);
     await isInert();
   });
 
@@ -133,44 +133,39 @@ describe("hostile text is shown as text", () => {
 });
 
 describe("the checks find what is planted", () => {
-  const plant = async (fault: () => void): Promise<readonly string[]> => {
+  const plant = async (fault: () => void, ...noticed: readonly RegExp[]): Promise<void> => {
     await using planted = await desk.open("/ns/default/health");
     await planted.page.getByText("The store answers.").waitFor();
     await planted.page.evaluate(fault);
-    await planted.page.waitForTimeout(150);
-    return planted.faults;
+    for (const pattern of noticed) await expect.poll(() => planted.faults.join("\n")).toMatch(pattern);
   };
 
   test("markup written into the page is refused by the policy and noticed", async () => {
-    const faults = await plant(() => {
+    await plant(() => {
       try {
         (document.querySelector("main") as HTMLElement).innerHTML = "<b>x</b>";
       } catch {
         // The browser refuses; the report is what counts.
       }
-    });
-    expect(faults.join("\n")).toMatch(/policy: require-trusted-types-for/);
+    }, /policy: require-trusted-types-for/);
   });
 
   test("an image from elsewhere is refused by the policy and noticed", async () => {
-    const faults = await plant(() => document.body.append(Object.assign(new Image(), { src: "https://example.com/x.png" })));
-    expect(faults.join("\n")).toMatch(/policy: img-src/);
+    await plant(() => document.body.append(Object.assign(new Image(), { src: "https://example.com/x.png" })), /policy: img-src/);
   });
 
   test("a request to elsewhere is noticed", async () => {
-    const faults = await plant(() => void fetch("https://example.com/").catch(() => {}));
-    expect(faults.join("\n")).toMatch(/policy: connect-src/);
+    await plant(() => void fetch("https://example.com/").catch(() => {}), /policy: connect-src/);
   });
 
   test("an inline script, an inline style and a thrown error are noticed", async () => {
-    const faults = await plant(() => {
+    const fault = () => {
       document.body.setAttribute("style", "color: red");
-      setTimeout(() => {
+      queueMicrotask(() => {
         throw new Error("planted");
       });
-    });
-    expect(faults.join("\n")).toMatch(/policy: style-src/);
-    expect(faults.join("\n")).toMatch(/thrown: planted/);
+    };
+    await plant(fault, /policy: style-src/, /thrown: planted/);
   });
 
   test("a field without a label, a button without a name and too faint a colour fail the accessibility check", async () => {

@@ -1,20 +1,23 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FaultProxy } from "../support/fault-proxy.ts";
+import { atPace } from "../support/pace.ts";
 import type { Desk, Tab } from "./support/desk.ts";
-import { openDesk, settled, visit } from "./support/desk.ts";
+import { drawn, openDesk, settled, visit } from "./support/desk.ts";
 
 let desk: Desk;
 let tab: Tab;
 let page: Page;
 const latencies: string[] = [];
+/** How long the page rests at least between two re-reads; dashboard/data/use-query.ts has it, and runs in a browser only. */
+const rereadMsMin = 250;
 beforeAll(async () => {
   desk = await openDesk();
   await desk.call("state_set", { key: "first", value: 0 });
   tab = await desk.open("/");
   ({ page } = tab);
   await settled(page);
-}, 60_000);
+});
 afterAll(async () => {
   console.log(`from commit to screen: ${latencies.join(", ")}`);
   await tab?.[Symbol.asyncDispose]();
@@ -29,11 +32,9 @@ async function appears(what: string, text: string | RegExp, act: () => Promise<u
   await page.evaluate(() => Object.assign(globalThis, { stayed: true }));
   expect(await page.locator("main").getByText(text).count()).toBe(0);
   await act();
-  const fromMs = performance.now();
-  await page.locator("main").getByText(text).first().waitFor();
-  const tookMs = performance.now() - fromMs;
-  latencies.push(`${what} ${tookMs.toFixed(0)} ms`);
-  expect(tookMs).toBeLessThan(1_000);
+  const { ms, pace } = await atPace(() => page.locator("main").getByText(text).first().waitFor());
+  latencies.push(`${what} ${ms.toFixed(0)} ms at pace ${pace.toFixed(1)}`);
+  expect(ms).toBeLessThan(1_000 * pace);
   expect(await page.evaluate(() => "stayed" in globalThis)).toBe(true);
 }
 
@@ -100,18 +101,22 @@ describe("the stream", () => {
       if (request.url().includes("/api/ns/default/keys")) reads += 1;
     };
     page.on("request", count);
+    const fromMs = performance.now();
     for (let round = 0; round < 4; round += 1)
       await Promise.all(Array.from({ length: 100 }, (_, index) => desk.call("state_set", { key: `burst/${index % 20}`, value: `${round}-${index}` })));
     await page.getByText("3-99").waitFor();
     page.off("request", count);
     expect(reads).toBeGreaterThan(0);
-    expect(reads).toBeLessThan(40);
+    // A page that reads again rests in between: however long the burst takes, there are no more re-reads in it than rests, and the one at each end.
+    expect(reads).toBeLessThanOrEqual(Math.ceil((performance.now() - fromMs) / rereadMsMin) + 2);
     expect(tab.faults).toEqual([]);
   });
 
   test("cut off, the page says so, comes back by itself, goes on from where it was and misses nothing", async () => {
     await using proxy = await FaultProxy.open(desk.server.port);
-    await using cut = await desk.open("/ns/default/activity", { through: `http://127.0.0.1:${proxy.port}` });
+    await using cut = await desk.open("about:blank", { through: `http://127.0.0.1:${proxy.port}` });
+    await cut.page.clock.install();
+    await cut.page.goto("/ns/default/activity");
     await settled(cut.page);
     await cut.page.locator(".connection.live").waitFor();
     const streams: string[] = [];
@@ -119,15 +124,17 @@ describe("the stream", () => {
     await proxy.set({ kind: "refuse" });
     await cut.page.getByText("Offline, again in").waitFor();
     await desk.call("state_set", { key: "while/away", value: 1 });
-    await cut.page.waitForTimeout(1_200);
-    expect(await cut.page.getByText("while/away").count()).toBe(0);
-    // By now it waits for more than two seconds between its tries: what comes back sooner came back because somebody asked.
+    // After some tries, none of which came through.
     await cut.page.getByText(/again in [3-9] s/).waitFor();
-    const askedMs = performance.now();
+    expect(await cut.page.getByText("while/away").count()).toBe(0);
+    // Its time stands still: what is asked for now is asked for because somebody wants it, and not because the wait is over.
+    await cut.page.clock.pauseAt(await cut.page.evaluate(() => Date.now() + 1));
     await proxy.set({ kind: "pass" });
+    const answered = cut.page.waitForResponse(/\/events/);
     await cut.page.getByRole("button", { name: "Try now" }).click();
+    expect((await answered).status()).toBe(200);
+    await cut.page.clock.resume();
     await cut.page.locator(".connection.live").waitFor();
-    expect(performance.now() - askedMs).toBeLessThan(2_000);
     await cut.page.getByText("while/away").waitFor();
     expect(streams.every((url) => new URL(url).searchParams.has("after"))).toBe(true);
     expect(streams.length).toBeGreaterThan(1);
@@ -158,7 +165,7 @@ describe("the stream", () => {
     await visit(page, "/ns/default/activity");
     await live();
     await page.evaluate(() => scrollTo(0, 2_000));
-    await page.waitForTimeout(100);
+    await drawn(page);
     const revision = () => page.locator('[data-row="60"] .mono').last().textContent();
     const before = await revision();
     await desk.call("state_set", { key: "unseen/yet", value: 1 });

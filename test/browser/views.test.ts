@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
 import { fillDemoStore } from "./support/demo-store.ts";
 import type { Desk, Tab } from "./support/desk.ts";
-import { openDesk, settled, visit } from "./support/desk.ts";
+import { drawn, openDesk, settled, visit } from "./support/desk.ts";
 
 let desk: Desk;
 beforeAll(async () => {
   desk = await openDesk({ fill: fillDemoStore });
   await desk.server.token({ name: "ci", role: "write", namespaces: ["builds"] });
-}, 60_000);
+});
 afterAll(() => desk?.[Symbol.asyncDispose]());
 
 /** Every view with something that must be on it. */
@@ -87,7 +87,7 @@ describe("every view", () => {
     expect(dark.faults).toEqual([]);
     expect(dark.passed).toBe(1);
     await page.setViewportSize({ width: 360, height: 740 });
-    await page.waitForTimeout(40);
+    await drawn(page);
     await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth), { message: "width at 360 px" }).toBeLessThanOrEqual(360);
     expect(faults).toEqual([]);
   });
@@ -216,7 +216,7 @@ describe("finding one's way", () => {
     await settled(page);
     await page.evaluate(() => Object.assign(globalThis, { stayed: true }));
     await page.evaluate(() => scrollTo(0, 900));
-    await page.waitForTimeout(60);
+    await drawn(page);
     await page.locator(".table-row a").nth(12).click();
     await page.locator(".back").waitFor();
     await page.goBack();

@@ -30,7 +30,8 @@ interface Call {
 type Handler = (call: Call) => Promise<Free>;
 
 const text = (said: string) => ({ content: [{ type: "text", text: said }] });
-const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+/** What was sent before is on its way before more follows. */
+const pause = () => new Promise((resolve) => setImmediate(resolve));
 const states = createRequestStateCodec<{ readonly round: number }>({ key: randomBytes(32) });
 
 /** Questions to clients of the earlier era, under ids that no other question has. */

@@ -13,10 +13,10 @@ const services = fileURLToPath(new URL("../../scripts/test-services/", import.me
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 beforeAll(async () => {
   built = await buildExecutable();
-}, 60_000);
+});
 afterAll(() => built?.remove());
 
-test("a backup is on the disk, and so is its name, before the store is emptied", { timeout: 60_000 }, async () => {
+test("a backup is on the disk, and so is its name, before the store is emptied", async () => {
   const folder = await temporaryFolder();
   const env = { PATH: process.env.PATH, HOME: folder };
   const holdfast = [built.main, "--store", `sqlite:${join(folder, "store", "holdfast.db")}`];
@@ -28,7 +28,7 @@ test("a backup is on the disk, and so is its name, before the store is emptied",
   const store = join(folder, "store");
   const copy = join(store, basename(JSON.parse(stdout).backup));
   const calls = (await readFile(trace, "utf8")).split("\n");
-  const contentAt = calls.findLastIndex((call) => /f(data)?sync\(/.test(call) && call.includes(`<${copy}>`));
+  const contentAt = calls.findLastIndex((call) => /f(data)?sync\(/.test(call) && call.includes(`<${copy}.`));
   const after = (pattern: RegExp, path: string): number => calls.findIndex((call, i) => i > contentAt && pattern.test(call) && call.includes(`<${path}`));
   const nameAt = after(/fsync\(/, `${store}>`);
   const resetAt = after(/pwrite64\(/, join(store, "holdfast.db-wal"));

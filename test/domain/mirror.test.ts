@@ -16,6 +16,7 @@ import { readMirrorFile, writeMirrorFile } from "../../src/transfer/mirror/mirro
 import { noteFromMarkdown, noteToMarkdown } from "../../src/transfer/mirror/note-file.ts";
 import { openMirror } from "../../src/transfer/mirror/open-mirror.ts";
 import { fromYaml } from "../../src/transfer/mirror/yaml-text.ts";
+import { propertySeed } from "../support/property-seed.ts";
 import { openScope } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -92,7 +93,7 @@ describe("a checkpoint's file", () => {
         // As bytes, the way it goes through a file.
         expect(checkpointFromYaml(Buffer.from(yaml, "utf8").toString("utf8"))).toEqual(checkpoint);
       }),
-      { numRuns: 400 },
+      { numRuns: 400, seed: propertySeed },
     );
   });
 
@@ -159,7 +160,7 @@ describe("a note's file", () => {
       fc.property(notes, (note) => {
         expect(noteFromMarkdown(Buffer.from(noteToMarkdown(note), "utf8").toString("utf8"))).toEqual(note);
       }),
-      { numRuns: 400 },
+      { numRuns: 400, seed: propertySeed },
     );
   });
 

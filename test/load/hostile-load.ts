@@ -96,7 +96,7 @@ export async function reached({ look }: Target, isSo: (usage: HttpServerUsage) =
 }
 
 /** The most memory a process had from now on, in MB. */
-function watchPeak(pid: number): () => number {
+export function watchPeak(pid: number): () => number {
   let peakMb = 0;
   const look = (): void => {
     if (!existsSync(`/proc/${pid}/statm`)) return;

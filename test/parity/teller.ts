@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Engine } from "../../src/store/store.ts";
 import type { ToolCall, ToolOutcome } from "../../src/tools/run-tool.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
+import { until } from "../support/soon.ts";
 import type { Answer } from "../tools/open-tools.ts";
 import { openTools } from "../tools/open-tools.ts";
 import { withoutDifferences } from "./differences.ts";
@@ -35,8 +35,6 @@ export interface Teller {
 
 /** The answer was another than in the telling that this one is held against. */
 export class Unlike extends Error {}
-
-const waitMsMax = 10_000;
 
 /** With `like`, ends at the first answer that is not as it was then: what comes after it would differ too, or never come. */
 export function openTeller({ engine, clock, like }: { readonly engine: Engine; readonly clock: ManualClock; readonly like?: readonly Told[] }): Teller {
@@ -72,8 +70,7 @@ export function openTeller({ engine, clock, like }: { readonly engine: Engine; r
       const outcome = tools.outcome(tool, args).finally(() => {
         isOver = true;
       });
-      for (const untilMs = performance.now() + waitMsMax; clock.sleeping() <= before && !isOver; await delay(1))
-        if (performance.now() > untilMs) throw new Error(`${tool} neither ended nor waited.`);
+      await until(() => clock.sleeping() > before || isOver);
       // Written down when the story asks for it: answers of others that came meanwhile have their own place.
       return { ended: async () => writeAnswer(tool, args, {}, await outcome) };
     },

@@ -27,8 +27,10 @@ async function shareState(two: RoundRobin): Promise<void> {
   const edits = await Promise.all([1, 2].map(() => two.change("state_set", (label) => ({ key, value: { reviewers: [label] }, expected_version: 1, agent_id: label }))));
   expect(edits.map(({ ok, reason }) => (ok ? "won" : reason)).toSorted()).toEqual(["conflict", "won"]);
   // One waits on one server for what another does on the other.
-  const waiting = two.read("state_get", { key, wait_for_version_above: 2, wait_seconds: 20 });
-  await systemClock.sleep(20);
+  const waiting = two.read("state_get", { key, wait_for_version_above: 2, wait_seconds: 50 });
+  // The one that waits has heard of it when it has answered what was asked of it afterwards: every other call goes to it.
+  await two.read("state_get", { key: "elsewhere" });
+  await two.read("state_get", { key: "elsewhere" });
   await two.change("state_set", (label) => ({ key, value: "approved", agent_id: label }));
   expect(await waiting).toMatchObject({ found: true, version: 3, value: "approved" });
 }
@@ -70,8 +72,8 @@ async function handOver(two: RoundRobin): Promise<void> {
   // The agent is gone without a word; another asks until the claim has lapsed.
   let next = await claim();
   expect(next).toMatchObject({ claimed: false, agent_id: won.agent_id });
-  // Claimed again by its holder, it ends sooner. Whether that is done once or twice is the same.
-  await two.read("workflow_claim", { run_id, agent_id: won.agent_id, ttl_seconds: lostClaimSeconds });
+  // Renewed for less, it ends sooner. Whether that is done once or twice is the same.
+  await two.read("lease_renew", { resource_id: `workflow/${run_id}`, holder_id: won.agent_id, ttl_seconds: lostClaimSeconds });
   while (!next.claimed) {
     await systemClock.sleep(100);
     next = await claim();

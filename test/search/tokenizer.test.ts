@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { tokens } from "../../src/search/tokenizer.ts";
+import { propertySeed } from "../support/property-seed.ts";
 
 const terms = (text: string): Set<string> => new Set(Array.from(tokens(text), ({ term }) => term));
 const full = (text: string): string[] => Array.from(tokens(text)).flatMap(({ term, role }) => (role === "word" || role === "characters" ? [term] : []));
@@ -96,5 +97,6 @@ test("any text gives well-formed terms without NUL, the same each time, none lon
         expect(weight).toBeGreaterThan(0);
       }
     }),
+    { seed: propertySeed },
   );
 });

@@ -51,3 +51,19 @@ test("what Holdfast writes for itself has a short history, whatever is kept of t
   const compacted = await Promise.all(stores.map(async ({ namespace }) => (await engine.dump(namespace, { part: "keys" })).facts.compacted));
   expect(compacted).toEqual([extra, 0]);
 });
+
+test("what Holdfast writes for itself is compacted at every sweep: in a minute a caller can make it write a great deal", async () => {
+  const clock = manualClock();
+  const engine = new MemoryEngine(clock);
+  const stores = [openReservedStore(engine, ".system", clock), openNamespaceStore(engine, "callers", clock)];
+  const stop = new AbortController();
+  const running = maintain({ engine, clock, log: silentLog, retention: { ageMs: 0, revisions: 1, tombstones: 0 } }, stop.signal);
+  const kept = async (): Promise<number[]> => Promise.all(stores.map(async ({ namespace }) => (await engine.dump(namespace, { part: "log", after: 0 })).records.length));
+  for (let round = 0; round < 3; round += 1) {
+    for (const store of stores) for (let i = 0; i < 50; i += 1) await store.commit({ writer: "w", writes: [{ op: "put", key: "k", value: i }] });
+    await clock.advanceBy(1_000);
+    expect(await kept()).toEqual([1, 50 * (round + 1)]);
+  }
+  stop.abort();
+  await running;
+});

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
@@ -9,9 +8,10 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, Store } from "../../src/store/store.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
-import { timed } from "../support/in-time.ts";
+import { atPace } from "../support/pace.ts";
 import { OwnPostgres } from "../support/servers/own-postgres.ts";
 import { startPostgres } from "../support/servers/postgres-server.ts";
+import { soon } from "../support/soon.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
 import { codeOf, commit, commitBatch, commitOf, committed, namespace, put } from "./conformance/fixture.ts";
 
@@ -19,10 +19,17 @@ const own = new OwnPostgres();
 const freshUrl = (query?: string): string => own.freshUrl(query);
 const storeOf = (engine: Engine): Store => openNamespaceStore(engine, namespace, systemClock);
 
-const reasonOf = (result: PromiseSettledResult<unknown>): HoldfastError => (result as PromiseRejectedResult).reason as HoldfastError;
+const codeOrOk = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "ok",
+    (error: HoldfastError) => error.code,
+  );
+
+/** With a short deadline, a busy machine may need more than one attempt. */
+const untilDone = (store: Store, ...writes: Parameters<typeof commitOf>): Promise<void> => expect.poll(() => codeOrOk(store.commit(commitOf(...writes)))).toBe("ok");
 
 test("a server that was killed and came back is used again by itself, and nothing acknowledged is lost", async () => {
-  await using engine = await openPostgresEngine({ url: freshUrl("&deadline=5s") });
+  await using engine = await openPostgresEngine({ url: freshUrl() });
   const store = storeOf(engine);
   for (let round = 1; round <= 2; round += 1) {
     await commit(store, put("a", round));
@@ -30,17 +37,9 @@ test("a server that was killed and came back is used again by itself, and nothin
     expect(await codeOf(store.read(everything))).toBe("unavailable");
     expect(await codeOf(store.commit(commitOf(put("a", "lost"))))).toBe("unavailable");
     await own.server.restart();
-    const back = expect
-      .poll(() =>
-        store.read(everything).then(
-          ({ entries }) => entries,
-          () => undefined,
-        ),
-      )
-      .toMatchObject([{ value: round, version: round }]);
-    const { ms, result } = await timed(back);
-    if (result.status === "rejected") throw result.reason;
-    expect(ms).toBeLessThan(5_000);
+    const { ms, pace, value: back } = await atPace(() => soon(() => store.read(everything)));
+    expect(back.entries).toMatchObject([{ value: round, version: round }]);
+    expect(ms).toBeLessThan(5_000 * pace);
   }
 });
 
@@ -58,37 +57,34 @@ test("a server that hears and does not answer costs a caller the deadline and no
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   const store = storeOf(engine);
-  await commit(store, put("a", 1));
+  await untilDone(store, put("a", 1));
 
   await proxy.set({ kind: "black-hole" });
   for (const call of [() => store.read(everything), () => store.commit(commitOf(put("a", 2)))]) {
-    const { ms, result } = await timed<unknown>(call());
-    expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
-    expect(ms).toBeLessThan(2_800);
+    const { ms, pace, value: code } = await atPace(() => codeOrOk(call()));
+    expect(code).toBe("unavailable");
+    expect(ms).toBeLessThan(2_800 * pace);
   }
   await proxy.heal();
-  await expect.poll(() => codeOrOk(store.read(everything)), { timeout: 5_000 }).toBe("ok");
+  await expect.poll(() => codeOrOk(store.read(everything))).toBe("ok");
   expect((await store.read(everything)).entries).toMatchObject([{ value: 1 }]);
 });
 
-const codeOrOk = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => "ok",
-    (error: HoldfastError) => error.code,
-  );
+/** How the wish to commit ends in what is sent to the server. */
+const sentCommit = "COMMIT\0";
 
-test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", { timeout: 120_000 }, async () => {
-  const url = freshUrl("&deadline=2s&pool=1");
+test("an answer that is cut off is the truth, or nothing changed, or unknown; the same request key then tells the truth", async () => {
+  const url = freshUrl("&deadline=10m&pool=1");
   await using proxy = await FaultProxy.open(own.server.port);
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using direct = await openPostgresEngine({ url });
   const store = storeOf(engine);
   await commit(store, put("warm", 0));
   const seen = new Set<string>();
-  const cutAt = async (afterBytes: number): Promise<void> => {
+  const cutAt = async (afterBytes: number, since?: string): Promise<void> => {
     await codeOrOk(store.read(everything));
-    await proxy.set({ kind: "cut-answers", afterBytes, times: 1 });
-    const key = `cut ${afterBytes}`;
+    await proxy.set({ kind: "cut-answers", afterBytes, times: 1, since });
+    const key = `cut ${afterBytes}${since === undefined ? "" : " of the commit"}`;
     const request = { key, fingerprint: "f", note: null };
     const code = await codeOrOk(store.commit(commitOf(put(key, afterBytes), { request })));
     await proxy.heal();
@@ -97,12 +93,12 @@ test("an answer that is cut off is the truth, or nothing changed, or unknown; th
     if (code === "ok") expect(there).toBe(1);
     if (code === "unavailable") expect(there).toBe(0);
     // Asked again, it happens once, whatever the first answer was.
-    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request }))), { timeout: 5_000 }).toBe("ok");
+    await expect.poll(() => codeOrOk(store.commit(commitOf(put(key, afterBytes), { request })))).toBe("ok");
     expect((await direct.read(namespace, [{ start: key, end: `${key}\0` }], {})).entries).toMatchObject([{ version: 1 }]);
   };
-  // The whole dialogue of a commit has some 600 bytes of answers: cut at every part of it, and in between, until one was cut where its answer lies.
-  for (let round = 0; round < 9 && (round === 0 || !seen.has("outcome_unknown")); round += 1)
-    for (let afterBytes = round * 5; afterBytes <= 900; afterBytes += 45) await cutAt(afterBytes);
+  // The whole dialogue of a commit has some 600 bytes of answers: cut in every part of it, and where the answer to the commit itself begins.
+  for (let afterBytes = 0; afterBytes <= 900; afterBytes += 45) await cutAt(afterBytes);
+  await cutAt(0, sentCommit);
   expect([...seen].sort()).toEqual(expect.arrayContaining(["ok", "outcome_unknown"]));
   for (const code of seen) expect(["ok", "unavailable", "outcome_unknown"]).toContain(code);
 });
@@ -128,18 +124,22 @@ test("a network that goes dead under load ends every call within its deadline, a
   await using engine = await openPostgresEngine({ url: proxy.urlFor(url) });
   await using direct = await openPostgresEngine({ url });
   const endings = new Set<string>();
-  const writers = Array.from({ length: 4 }, async (_, i) => {
-    let last = 0;
-    for (;;) {
-      const { ms, result } = await timed(storeOf(engine).commit(commitOf(put(`k${i}`, last + 1))));
-      expect(ms).toBeLessThan(2_900);
-      if (result.status === "rejected") return { last, code: reasonOf(result).code };
-      last += 1;
+  const written = [0, 0, 0, 0];
+  let isDead = false;
+  const writers = written.map(async (_, i) => {
+    for (let last = 0; ; ) {
+      const code = await codeOrOk(storeOf(engine).commit(commitOf(put(`k${i}`, last + 1), { request: { key: `k${i} ${last + 1}`, fingerprint: "f", note: null } })));
+      // Before that, only a busy machine needs longer than the deadline; asked again, it happens once.
+      if (code !== "ok" && isDead) return { last, code };
+      if (code === "ok") last += 1;
+      written[i] = last;
     }
   });
-  await delay(300);
+  await expect.poll(() => Math.min(...written)).toBeGreaterThan(3);
+  isDead = true;
   await proxy.set({ kind: "black-hole" });
-  const ends = await Promise.all(writers);
+  const { ms, pace, value: ends } = await atPace(() => Promise.all(writers));
+  expect(ms).toBeLessThan(2_900 * pace);
   for (const [i, { last, code }] of ends.entries()) {
     endings.add(code);
     const [entry] = (await direct.read(namespace, [{ start: `k${i}`, end: `k${i}\0` }], {})).entries;
@@ -150,41 +150,39 @@ test("a network that goes dead under load ends every call within its deadline, a
 });
 
 test("whoever stands still with the namespace's lock loses it after half a deadline, and the others go on", async () => {
-  const url = freshUrl("&deadline=5s&pool=1");
+  const url = freshUrl();
   await using proxy = await FaultProxy.open(own.server.port);
-  await using stopped = await openPostgresEngine({ url: proxy.urlFor(url) });
-  await using other = await openPostgresEngine({ url });
+  await using stopped = await openPostgresEngine({ url: `${proxy.urlFor(url)}&deadline=2s&pool=1` });
+  // It would wait for longer than any test runs: only the end of the one that stands still lets it go on.
+  await using other = await openPostgresEngine({ url: `${url}&deadline=10m` });
   const outsider = new pg.Client(own.server.url);
   await outsider.connect();
   onTestFinished(() => outsider.end());
   const sessions = async (where: string): Promise<number> => (await outsider.query(`SELECT 1 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${where}`)).rows.length;
-  await commit(storeOf(stopped), put("a", 1));
+  await untilDone(storeOf(stopped), put("a", 1));
+  const { revision, entries } = await storeOf(other).read(everything);
   // The notification of that has gone out too.
   await expect.poll(() => sessions("state = 'idle' AND query LIKE '%pg_notify%'")).toBe(1);
   // A key that it does not remember makes it look first. The answer to that is held back: it has the lock and does not know it.
   await proxy.set({ kind: "black-hole", only: "answers" });
   const lost = codeOrOk(storeOf(stopped).commit(commitOf([put("a", "never"), put("new", 1)])));
   await expect.poll(() => sessions("state = 'idle in transaction'")).toBe(1);
-  const startMs = performance.now();
-  const { ms, result } = await timed(storeOf(other).commit(commitOf(put("a", 2))));
-  expect(result).toMatchObject({ status: "fulfilled", value: { ok: true, revision: 2 } });
-  expect(performance.now() - startMs).toBeGreaterThan(300);
-  expect(ms).toBeLessThan(4_750);
+  expect(await storeOf(other).commit(commitOf(put("a", 2)))).toMatchObject({ ok: true, revision: revision + 1 });
   expect(await lost).toBe("unavailable");
-  expect((await storeOf(other).read(everything)).entries).toMatchObject([{ value: 2, version: 2 }]);
+  expect((await storeOf(other).read(everything)).entries).toMatchObject([{ value: 2, version: (entries[0]?.version ?? 0) + 1 }]);
 });
 
 test("a namespace that somebody else keeps locked gives unavailable at the deadline, and nothing was changed", async () => {
   const url = freshUrl("&deadline=2s");
   await using engine = await openPostgresEngine({ url });
-  await commit(storeOf(engine), put("a", 1));
+  await untilDone(storeOf(engine), put("a", 1), { checks: [{ key: "a", is: "absent" }] });
   const other = new pg.Client(own.server.url);
   await other.connect();
   await other.query("BEGIN");
   await other.query(`SELECT 1 FROM ${own.schema}.namespace FOR UPDATE`);
-  const { ms, result } = await timed(storeOf(engine).commit(commitOf(put("a", 2))));
-  expect(reasonOf(result)).toMatchObject({ code: "unavailable" });
-  expect(ms).toBeLessThan(3_000);
+  const { ms, pace, value: code } = await atPace(() => codeOrOk(storeOf(engine).commit(commitOf(put("a", 2)))));
+  expect(code).toBe("unavailable");
+  expect(ms).toBeLessThan(3_000 * pace);
   // Reading waits for no lock.
   expect((await storeOf(engine).read(everything)).entries).toMatchObject([{ value: 1 }]);
   await other.query("ROLLBACK");
@@ -210,15 +208,15 @@ test("a watcher whose connection was reset hears of what was committed meanwhile
         return;
       } catch (error) {
         if ((error as HoldfastError).code !== "unavailable") throw error;
-        await delay(50);
       }
   })();
   for (let i = 1; i <= 20; i += 1) {
     await commit(storeOf(writing), put("a", i));
     if (i % 7 === 0) proxy.resetAll();
-    await delay(20);
+    // It hears again before it is cut off the next time.
+    if (i % 7 === 3) await expect.poll(() => heard.length).toBe(i + 1);
   }
-  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(21);
+  await expect.poll(() => heard.length).toBe(21);
   expect(heard).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   stop.abort();
   await watcher;
@@ -233,8 +231,8 @@ test("a script that leaves a store open ends by itself, one that closes it or on
     await worker.ended();
   }
   expect(await watching.next()).toEqual({ done: "watching" });
-  // Nothing but the watch keeps it alive: longer than any poll or probe of the engine's.
-  await delay(1_500);
+  // Nothing but the watch keeps it alive, over the first poll of the engine's and whatever it did before.
+  await expect.poll(() => own.server.query(`SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT name, revision, seal FROM "${own.schema}"%'`)).toBe("1");
   await using holdfast = await openHoldfast({ store: url });
   await holdfast.state.set("watched", 1);
   expect(await watching.next()).toEqual({ done: "watch" });

@@ -18,7 +18,7 @@ import { codeOf, commit, namespace, put } from "./conformance/fixture.ts";
 
 const storeOf = (engine: Engine): Store => openNamespaceStore(engine, namespace, systemClock);
 
-test("after a replica was promoted that lacked commits, no revision and no version is given twice, and health tells", { timeout: 60_000 }, async () => {
+test("after a replica was promoted that lacked commits, no revision and no version is given twice, and health tells", async () => {
   await using primary = await startPostgres();
   await using before = await openPostgresEngine({ url: primary.url });
   await commit(storeOf(before), put("a", 1));

@@ -96,8 +96,7 @@ test("the least role of the documentation does everything but make tables, and w
   await using engine = await openEngine(asLeast);
   const index = { area: "notes", terms: [["word", 100]] as const, length: 1 };
   committed((await commitBatch(engine, [commitOf([put("a", 1, { ttlMs: 1 }), put("b", 2, { index })])]))[0]);
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(await engine.sweep(namespace, 10)).toBe(1);
+  await expect.poll(() => engine.sweep(namespace, 10)).toBe(1);
   expect((await engine.compact(namespace, { ageMs: 0, revisions: 0, tombstones: 0 }, 100)).removed).toBe(2);
   expect((await engine.search(namespace, { areas: ["notes"], terms: ["word"] })).hits).toHaveLength(1);
   await engine.seal(namespace, { state: "filling", progress: null });

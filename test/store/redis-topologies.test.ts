@@ -5,98 +5,11 @@ import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
-import { everything } from "../../src/store/ranges.ts";
-import type { Committed, Store } from "../../src/store/store.ts";
 import { onFreePort } from "../support/servers/free-port.ts";
-import { startRedisCluster } from "../support/servers/redis-cluster.ts";
 import { startSentinel } from "../support/servers/redis-sentinel.ts";
-import type { RedisServer } from "../support/servers/redis-server.ts";
 import { startRedis } from "../support/servers/redis-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { codeOf, commit, commitOf, committed, put } from "./conformance/fixture.ts";
-
-/** Commits until one is known to have happened. */
-async function persist(store: Store, key: string, value: number): Promise<Committed> {
-  for (let attempt = 0; ; attempt += 1) {
-    const request = { key: `${key} ${value}`, fingerprint: "f", note: null };
-    const result = await store.commit(commitOf(put(key, value), { request })).catch((error: unknown) => error);
-    if (!isHoldfastError(result)) return committed(result as Committed);
-    expect(["outcome_unknown", "unavailable"]).toContain(result.code);
-    if (attempt === 20) throw result;
-  }
-}
-
-test("a cluster: every namespace on the node of its slot, found again after slots move and after a primary dies", { timeout: 180_000 }, async () => {
-  await using cluster = await startRedisCluster(6);
-  await using engine = await openRedisEngine({ url: `${cluster.url}?deadline=8s` });
-  const names = Array.from({ length: 8 }, (_, i) => `team ${i}`);
-  const stores = names.map((name) => openNamespaceStore(engine, name, systemClock));
-  for (const store of stores) expect((await commit(store, [put("a"), put("b", 1, { index: { area: "x", terms: [["t", 1]], length: 1 } })])).revision).toBe(1);
-  expect(await engine.namespaces()).toEqual(names);
-  const owners = new Set(await Promise.all(names.map(async (name) => (await cluster.primaryOf(`holdfast:{${name}}:m`)).port)));
-  expect(owners.size).toBe(3);
-  expect((await engine.health("team 0")).facts).toMatchObject({ topology: "cluster", servers: 3 });
-
-  // A slot on its way: the old node asks for ASK, then answers MOVED. Both prove that nothing was executed.
-  const store = stores[0] as Store;
-  const key = "holdfast:{team 0}:m";
-  const from = await cluster.primaryOf(key);
-  const to = cluster.nodes.slice(0, 3).find((node) => node !== from) as RedisServer;
-  const slot = Number(await from.command("CLUSTER", "KEYSLOT", key));
-  const [fromId, toId] = [String(await from.command("CLUSTER", "MYID")), String(await to.command("CLUSTER", "MYID"))];
-  await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", fromId);
-  await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", toId);
-  const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
-  await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "KEYS", ...keys);
-  // Some keys are there and others need not exist: nothing is done until all of the slot has moved.
-  const waiting = commit(store, put("a", 2, { index: { area: "x", terms: [["new term", 1]], length: 1 } }));
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  for (const node of [to, from, ...cluster.nodes.slice(0, 3)]) await node.command("CLUSTER", "SETSLOT", slot, "NODE", toId);
-  const moved = await waiting;
-  expect((await commit(store, put("a", 3))).revision).toBe(moved.revision + 1);
-  // Another server wrote it last: whether anything was lost on the way nobody can tell, so the history was lifted.
-  expect(moved.revision).toBeGreaterThan(1_000_000_000);
-  expect((await store.read(everything, { at: 1 })).entries).toMatchObject([{ key: "a", value: "a" }, { key: "b" }]);
-
-  const victim = await cluster.primaryOf("holdfast:{team 1}:m");
-  const affected: number[] = [];
-  for (const [i, name] of names.entries()) if ((await cluster.primaryOf(`holdfast:{${name}}:m`)) === victim) affected.push(i);
-  const before = await Promise.all(stores.map((one) => one.read(everything)));
-  await victim.kill9();
-  const results = await Promise.all(stores.map((one, i) => persist(one, "after", i)));
-  for (const [i, one] of stores.entries()) {
-    const { revision } = before[i] as { revision: number };
-    const result = results[i] as Committed;
-    if (affected.includes(i)) expect(result.revision).toBeGreaterThan(revision + 100_000_000);
-    else expect(result.revision).toBe(revision + 1);
-    expect((await one.read(everything)).entries.map((entry) => entry.key)).toEqual(["a", "after", "b"]);
-  }
-});
-
-test("sentinels: after a failover the new primary is found, and its history goes on above everything that was given", { timeout: 180_000 }, async () => {
-  await using group = await startSentinel();
-  await using engine = await openRedisEngine({ url: `${group.url}?deadline=8s&wait_replicas=1` });
-  const store = openNamespaceStore(engine, "n", systemClock);
-  const seen: number[] = [];
-  const stop = new AbortController();
-  const watching = (async () => {
-    for await (const change of store.watch(everything, 0, stop.signal)) seen.push(change.revision);
-  })().catch((error: unknown) => error);
-  for (let i = 0; i < 5; i += 1) await commit(store, put("a", i));
-  const old = await group.primary();
-  await old.kill9();
-  await group.failedOver(old);
-  await using plain = await openRedisEngine({ url: `${group.url}?deadline=8s` });
-  const result = await persist(openNamespaceStore(plain, "n", systemClock), "a", 9);
-  expect(result.revision).toBeGreaterThan(1_000_000_000);
-  expect(result.writes[0]).toMatchObject({ existed: true, version: result.revision });
-  expect((await store.read(everything)).entries).toMatchObject([{ key: "a", value: 9 }]);
-  expect((await engine.health("n")).warnings.map(({ about }) => about)).toContain("history");
-  // All that was acknowledged is there (a replica had confirmed it), so that the watcher has missed nothing and goes on.
-  await expect.poll(() => seen, { timeout: 5_000 }).toEqual([1, 2, 3, 4, 5, result.revision]);
-  stop.abort();
-  expect(await watching).toBeUndefined();
-});
+import { codeOf, commit, put } from "./conformance/fixture.ts";
 
 test("a cluster URL for a server that is none, and the other way round, say which one to use", async () => {
   await using node = await startRedis({ args: ["--cluster-enabled", "yes"] });

@@ -207,4 +207,4 @@ test("eight processes open a new file at the same moment and all of them work, t
     for (const worker of workers) worker.send({ stop: true });
     await Promise.all(workers.map((worker) => worker.ended()));
   }
-}, 60_000);
+});

@@ -82,7 +82,7 @@ test("the past of a key with a long history is found by jumping, not by walking"
   expect(steps).toBeLessThan(100 + 2 * jumpEvery);
 });
 
-test("by key or by revision, forwards or backwards: the same rows, also where a search by key would be too wide", { timeout: 60_000 }, async () => {
+test("by key or by revision, forwards or backwards: the same rows, also where a search by key would be too wide", async () => {
   const engine = await openEmpty();
   const writes = Array.from({ length: 22_000 }, (_, n): Write => ({ op: "put", key: n % 1_000 === 0 ? "rare" : `common/${n % 7}`, value: n }));
   await commitEach(engine, writes);

@@ -9,12 +9,15 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { sidecarHealth } from "../../src/tools/admin-tools.ts";
+import { soon } from "../support/soon.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
+import type { StoppedTime } from "../support/stopped-time.ts";
+import { stopTime } from "../support/stopped-time.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** Longer than the engine trusts its last look at the names. */
-const aWhile = (): Promise<void> => pause(150);
+/** Longer than the engine trusts its last look at the names, and longer than a file must lie still before it is taken into use. */
+const aWhileMs = 150;
+const lieStillMs = 1_300;
 
 const set = async (engine: Engine, key: string, value = key): Promise<unknown> =>
   openNamespaceStore(engine, "shared", systemClock).commit({ writer: "tester", writes: [{ op: "put", key, value }] });
@@ -40,16 +43,11 @@ async function foundAt(path: string): Promise<string[]> {
   }
 }
 
-/** Asks again, as a client would, until the store answers; it must do so within a few seconds. */
-async function untilItAnswers<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if ((error as { code?: string }).code !== "unavailable" || attempt === 50) throw error;
-      await pause(100);
-    }
-  }
+/** Asks again, as a client would, when the file has lain still. */
+async function askAgain<T>(time: StoppedTime, work: () => Promise<T>): Promise<T> {
+  await work().catch((error: { code?: string }) => expect(error.code).toBe("unavailable"));
+  time.pass(lieStillMs);
+  return work();
 }
 
 async function statusOf(engine: Engine): Promise<string> {
@@ -58,42 +56,35 @@ async function statusOf(engine: Engine): Promise<string> {
   return ((await sidecarHealth.handle(context as unknown as Parameters<typeof sidecarHealth.handle>[0], {})) as { status: string }).status;
 }
 
-/** A store whose file was lost just before a commit, which was answered with "unknown". Where the machine was slow, the engine has looked again before it wrote, and truly says no: then another. */
+/** A store whose file was lost just before a commit, which was answered with "unknown": no time has passed since the engine looked at the names. */
 async function lostUnderCommit(open: () => ReturnType<typeof openStore>, lose: (path: string) => void) {
-  const told: unknown[] = [];
-  for (let tries = 0; tries < 20; tries += 1) {
-    const opened = await open();
-    await set(opened.engine, "a");
-    lose(opened.path);
-    const code = await set(opened.engine, "b").then(
-      () => "acknowledged",
-      (error: { code?: string }) => error.code,
-    );
-    if (code === "outcome_unknown") return opened;
-    told.push(code);
-    expect(code).toBe("unavailable");
-  }
-  throw new Error(`No commit met the moment: ${told.join(", ")}`);
+  const time = stopTime();
+  const opened = await open();
+  await set(opened.engine, "a");
+  lose(opened.path);
+  await expect(set(opened.engine, "b")).rejects.toMatchObject({ code: "outcome_unknown" });
+  return { ...opened, time };
 }
 
 test("a removed file: nothing is acknowledged any more, reads and health say so, and no new file is made", async () => {
   // The commit is in a file that nobody will find, unless somebody kept it: neither yes nor no would be the truth.
-  const { folder, engine } = await lostUnderCommit(openStore, unlinkSync);
+  const { folder, engine, time } = await lostUnderCommit(openStore, unlinkSync);
   for (let i = 0; i < 3; i += 1) await expect(set(engine, "c")).rejects.toEqual(refusal("removed"));
   await expect(keys(engine)).rejects.toEqual(refusal("removed"));
   await expect(engine.health("shared")).rejects.toEqual(refusal("restart this server"));
   expect(await statusOf(engine)).toMatch(/^error: unavailable: .*removed/);
-  await pause(1_500);
+  time.pass(lieStillMs);
   await expect(set(engine, "c")).rejects.toEqual(refusal("removed"));
   await engine[Symbol.asyncDispose]();
   expect(readdirSync(folder).filter((name) => name !== "store.db-bell")).toEqual([]);
 });
 
 test("after a pause not even the attempt is made: the first answer is a clean refusal", async () => {
+  const time = stopTime();
   const { folder, path, engine } = await openStore();
   await set(engine, "a");
   await rename(path, join(folder, "kept.db"));
-  await aWhile();
+  time.pass(aWhileMs);
   await expect(keys(engine)).rejects.toEqual(refusal("removed"));
   await expect(set(engine, "b")).rejects.toEqual(refusal("removed"));
   await rename(join(folder, "kept.db"), path);
@@ -138,6 +129,7 @@ test("the file moved to another place takes every acknowledged write with it onc
 });
 
 test("an older copy moved over the file is refused at first, then used by every server on it, and stays whole", async () => {
+  const time = stopTime();
   const { folder, path, engine } = await openStore();
   const second = await openSqliteEngine({ path });
   onTestFinished(() => second[Symbol.asyncDispose]());
@@ -150,15 +142,14 @@ test("an older copy moved over the file is refused at first, then used by every 
   await expect(engine.health("shared")).rejects.toEqual(refusal("replaced"));
   await expect(set(second, "lost")).rejects.toMatchObject({ code: expect.stringMatching(/outcome_unknown|unavailable/) });
   const old = Array.from({ length: 50 }, (_, i) => `old-${String(i).padStart(2, "0")}`);
-  expect(await untilItAnswers(() => keys(engine))).toEqual(old);
-  await untilItAnswers(() => set(second, "new"));
-  for (;;) {
+  expect(await askAgain(time, () => keys(engine))).toEqual(old);
+  await askAgain(time, () => set(second, "new"));
+  await soon(async () => {
     worker.send({ act: "acquire" });
     const answer = await worker.next();
-    if (answer.ok) break;
-    expect(answer.code).toMatch(/outcome_unknown|unavailable/);
-    await pause(100);
-  }
+    if (!answer.ok) expect(answer.code).toMatch(/outcome_unknown|unavailable/);
+    expect(answer.ok).toBe(true);
+  });
   const both = await keys(second);
   expect(both).toEqual(["new", ...old].concat(both.filter((key) => key.includes("deploy"))).toSorted());
   expect(both.some((key) => key.includes("deploy"))).toBe(true);
@@ -173,6 +164,7 @@ test("an older copy moved over the file is refused at first, then used by every 
 });
 
 test("a copy that is still being written is not taken into use before it lies still", async () => {
+  const time = stopTime();
   const { path, engine } = await openStore();
   for (let i = 0; i < 20; i += 1) await set(engine, `key-${i}`, "x".repeat(3_000));
   const copy = readFileSync((await engine.backup("by-hand")) as string);
@@ -180,20 +172,22 @@ test("a copy that is still being written is not taken into use before it lies st
   await expect(engine.health("shared")).rejects.toEqual(refusal("removed"));
   for (let cut = 4_096; cut < copy.length; cut += 4_096) {
     await writeFile(path, copy.subarray(cut - 4_096, cut), { flag: "a", mode: 0o600 });
-    await pause(60);
+    await expect(keys(engine)).rejects.toEqual(refusal("replaced"));
+    time.pass(900);
     await expect(keys(engine)).rejects.toEqual(refusal("replaced"));
   }
   await writeFile(path, copy);
-  expect(await untilItAnswers(() => keys(engine))).toHaveLength(20);
+  expect(await askAgain(time, () => keys(engine))).toHaveLength(20);
 });
 
 test("an empty file, a text and another program's database in the store's place are left as they are", async () => {
+  const time = stopTime();
   const { folder, path, engine } = await openStore();
   await set(engine, "a");
   await unlink(path);
   await writeFile(path, "");
   await expect(engine.health("shared")).rejects.toEqual(refusal("replaced"));
-  await pause(1_300);
+  time.pass(lieStillMs);
   await expect(set(engine, "b")).rejects.toEqual(refusal("replaced"));
   expect(statSync(path).size).toBe(0);
 
@@ -206,7 +200,7 @@ test("an empty file, a text and another program's database in the store's place 
     await copyFile(join(folder, name), `${path}.new`);
     await rename(`${path}.new`, path);
     await expect(set(engine, "b")).rejects.toEqual(refusal("replaced"));
-    await pause(1_300);
+    time.pass(lieStillMs);
     await expect(set(engine, "b")).rejects.toMatchObject({ code: "store_damaged" });
     expect(await statusOf(engine)).toMatch(/^error: store_damaged/);
     expect(readFileSync(path, "base64")).toBe(before);
@@ -246,29 +240,31 @@ interface Told {
 
 test("two processes never both hold a lease: whoever had the removed file is refused once another began a new one", async () => {
   const folder = await temporaryFolder();
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     const path = join(folder, `store-${round}.db`);
     const first = spawnWorker<Told>("lease-holder", { path, holder: "first" });
     expect((await first.next()).ok).toBe(true);
     first.send({ act: "acquire" });
     expect((await first.next()).ok).toBe(true);
     first.send({ act: "keep" });
-    await pause(40 * round);
+    for (let renewal = 0; renewal < 10 * round; renewal += 1) expect((await first.next()).ok).toBe(true);
     // Half of the rounds leave the files beside it, as somebody would who knows only of the one.
     for (const suffix of round % 2 === 0 ? ["", "-wal", "-shm"] : [""]) await rm(`${path}${suffix}`);
     const second = spawnWorker<Told>("lease-holder", { path, holder: "second" });
     expect(await second.next()).toMatchObject({ ok: true });
     second.send({ act: "acquire" });
     const taken = await second.next();
-    expect(taken, `round ${round}; first said: ${JSON.stringify(first.taken().slice(-3))}`).toMatchObject({ ok: true });
+    const renewals = first.taken();
+    expect(taken, `round ${round}; first said: ${JSON.stringify(renewals.slice(-3))}`).toMatchObject({ ok: true });
     // From now on the first must not be told that it holds the lease, whether it is refused or meets the new store.
-    const renewals: Told[] = [];
-    const isAnotherStore = (): boolean => renewals.at(-1)?.ok === false && renewals.at(-1)?.code === undefined;
-    for (let i = 0; i < 16 || (i < 150 && !isAnotherStore()); i += 1) {
+    while (renewals.at(-1)?.ok !== false) renewals.push(await first.next());
+    await soon(async () => {
       first.send({ act: "renew" });
-      await pause(100);
-      renewals.push(...first.taken());
-    }
+      const renewal = await first.next();
+      renewals.push(renewal);
+      // A refusal without a code is the new store's: the lease is another's.
+      expect([renewal.ok, renewal.code]).toEqual([false, undefined]);
+    });
     expect(renewals.filter(({ ok, startedMs }) => ok && startedMs > taken.endedMs)).toEqual([]);
     expect(renewals.some(({ code }) => code === "unavailable")).toBe(true);
     // By the end it answers from the new store: the lease is another's.
@@ -279,10 +275,11 @@ test("two processes never both hold a lease: whoever had the removed file is ref
     await Promise.all([first.kill(), second.kill()]);
     expect((await foundAt(path)).length).toBeGreaterThan(0);
   }
-}, 120_000);
+});
 
 for (const gone of [["-wal"], ["-shm"], ["-wal", "-shm"]])
   test(`${gone.join(" and ")} removed: refused until a restart, and nothing acknowledged is missing then`, async () => {
+    const time = stopTime();
     const { path, engine } = await openStore();
     const other = spawnWorker<Told>("lease-holder", { path, holder: "other" });
     await other.next();
@@ -292,7 +289,7 @@ for (const gone of [["-wal"], ["-shm"], ["-wal", "-shm"]])
     for (const suffix of gone) await unlink(`${path}${suffix}`);
     expect(await statusOf(engine)).toMatch(/^error: unavailable: .*start them again/);
     await expect(set(engine, "d")).rejects.toEqual(refusal("-wal or -shm"));
-    await pause(1_200);
+    time.pass(lieStillMs);
     await expect(keys(engine)).rejects.toEqual(refusal("-wal or -shm"));
     other.send({ act: "renew" });
     expect(await other.next()).toMatchObject({ ok: false, code: expect.stringMatching(/unavailable|outcome_unknown/) });

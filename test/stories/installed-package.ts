@@ -4,42 +4,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { sharedBuild } from "../support/shared-builds.ts";
 
 const run = promisify(execFile);
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface InstalledPackage {
-  /** A folder of the story's own; the package is installed in it like in any project. */
+  /** A folder of the story's own. */
   readonly folder: string;
-  /** Starts the installed executable on the story's store; writes its process id to `pidFile` first. */
+  /** The installed executable, in a project like any user's. */
+  readonly holdfast: string;
+  /** Starts it on the story's store; writes its process id to `pidFile` first. */
   readonly command: string;
   readonly pidFile: string;
   remove(): Promise<void>;
 }
 
-/** Packs what would be published and installs it as a user would: the stories speak to that, not to the sources. */
+/** What would be published, installed as a user would, once for all stories: they speak to that, not to the sources. */
 export async function installPackage(): Promise<InstalledPackage> {
+  const holdfast = join(await sharedBuild("installation"), "node_modules", ".bin", "holdfast");
   const folder = await mkdtemp(join(tmpdir(), "holdfast-story-"));
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], { cwd: root });
-  const filename = packedFileName(JSON.parse(packed.stdout));
-  await writeFile(join(folder, "package.json"), '{"private":true}\n');
-  await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", `./${filename}`], { cwd: folder });
   const command = join(folder, "server");
   const pidFile = join(folder, "server.pid");
   // `exec` keeps the process id, so the server can be killed while a client, which hides it, is talking to it.
-  await writeFile(
-    command,
-    `#!/bin/sh\necho $$ > ${quoted(pidFile)}\nexec ${quoted(join(folder, "node_modules", ".bin", "holdfast"))} --store ${quoted(`sqlite:${join(folder, "store", "holdfast.db")}`)}\n`,
-  );
+  await writeFile(command, `#!/bin/sh\necho $$ > ${quoted(pidFile)}\nexec ${quoted(holdfast)} --store ${quoted(`sqlite:${join(folder, "store", "holdfast.db")}`)}\n`);
   await chmod(command, 0o755);
-  return { folder, command, pidFile, remove: () => rm(folder, { recursive: true, force: true }) };
-}
-
-/** npm 11 answers a list, later ones a map by package name. */
-function packedFileName(answer: unknown): string {
-  const [first] = Object.values(answer as Record<string, { readonly filename: string }>);
-  if (first === undefined) throw new Error(`npm pack named no file: ${JSON.stringify(answer)}`);
-  return first.filename;
+  return { folder, holdfast, command, pidFile, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -39,7 +39,7 @@ async def hear(client: Client, key: str) -> str:
         if mode == "legacy":
             await client.subscribe_resource(uri)
             await call(writer, "state_set", key=key, value=1)
-            await asyncio.wait_for(heard.wait(), 30)
+            await heard.wait()
             return uri
         async with client.listen(resource_subscriptions=[uri]) as subscription:
             await call(writer, "state_set", key=key, value=1)
@@ -51,7 +51,8 @@ async def hear(client: Client, key: str) -> str:
 async def cancel(client: Client, key: str) -> str:
     """A call that waits for something that never comes, given up."""
     waiting = asyncio.ensure_future(call(client, "state_get", key=key, wait_for_version_above=0, wait_seconds=50))
-    await asyncio.sleep(0.3)
+    # The loop has sent it before it sends another and hears of that.
+    await call(client, "state_get", key=f"elsewhere-{key}")
     waiting.cancel()
     try:
         await waiting

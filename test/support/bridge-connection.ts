@@ -14,7 +14,10 @@ export interface BridgeConnection extends RawLines, AsyncDisposable {
 }
 
 /** A bridge in this process, spoken to as a client that started it would. */
-export function openBridge(url: string, { token, tokenFile, ...options }: CredentialOptions & Partial<Pick<BridgeOptions, "patienceMs" | "endMsMax">> = {}): BridgeConnection {
+export function openBridge(
+  url: string,
+  { token, tokenFile, ...options }: CredentialOptions & Partial<Pick<BridgeOptions, "clock" | "patienceMs" | "endMsMax">> = {},
+): BridgeConnection {
   const raw = openLines();
   const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const { stdin, stdout } = raw;

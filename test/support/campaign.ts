@@ -6,27 +6,35 @@ import type { EngineUnderTest } from "./engines.ts";
 import { engineNamed } from "./engines.ts";
 import type { Fault } from "./faulty-engine.ts";
 import { faults } from "./faulty-engine.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 import { workersDir } from "./worker-build.ts";
 
-/** How to start a worker of `holdfast verify`; with a fault, one whose engine has it. */
-export const verifyWorker = (fault?: Fault) => ({ file: process.execPath, args: [join(workersDir, "verify-worker.mjs"), ...(fault === undefined ? [] : [fault])] });
+/** How to start a worker of `holdfast verify`; with a fault, one whose engine has it, and what the fault wants to know. */
+export const verifyWorker = (...fault: readonly [fault?: Fault, ...rest: string[]]) => ({
+  file: process.execPath,
+  args: [join(workersDir, "verify-worker.mjs"), ...fault.filter((word) => word !== undefined)],
+});
 
 /** A new store and workers on it; with a fault, workers (and for the log, the auditor too) whose engine has that fault. */
 export async function openCampaign({
   on = engineNamed("SQLite"),
   fault,
   auditorFault,
+  meeting,
   seed = 20_261_115,
 }: {
   readonly on?: EngineUnderTest;
   readonly fault?: Fault;
   readonly auditorFault?: Fault;
+  /** How many workers meet, where the fault is that they do. */
+  readonly meeting?: number;
   readonly seed?: number;
 } = {}): Promise<CampaignContext> {
   const storeUrl = await on.freshUrl();
   const engine = await openEngine(storeUrl);
   onTestFinished(() => engine[Symbol.asyncDispose]());
-  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker: verifyWorker(fault), seed };
+  const worker = meeting === undefined ? verifyWorker(fault) : verifyWorker(fault, String(meeting), await temporaryFolder());
+  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker, seed };
 }
 
 /** The figures stand in the test's output, so that a report can quote them. */

@@ -50,6 +50,9 @@ export function openCommandLine({
       planClientChange: async () => {
         throw new Error("These tests change no client's files.");
       },
+      printServer: async () => {
+        throw new Error("These tests print no client's configuration.");
+      },
       serve: async () => {
         throw new Error("These tests serve nothing.");
       },
@@ -70,6 +73,7 @@ export function openCommandLine({
   return {
     run,
     clock,
+    engine,
     /** The parsed output of a command run with `--json`. */
     async json(...args: readonly string[]): Promise<Record<string, unknown>> {
       return JSON.parse((await run([...args, "--json"])).stdout);

@@ -1,32 +1,17 @@
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { forgetGuarded, guardProcess } from "./servers/orphan-guard.ts";
+import { sharedBuild } from "./shared-builds.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
-/** The real executable, bundled as the package bundles it, and a folder for its store; both are gone after `remove`. */
+/** The real executable, built once for all test files, and a folder for the stores of this one, which `remove` removes. */
 export async function buildExecutable(): Promise<{ readonly main: string; readonly folder: string; remove(): Promise<void> }> {
-  await mkdir(join(root, "build"), { recursive: true });
-  const folder = await mkdtemp(join(root, "build", "test-cli-"));
-  await build({
-    absWorkingDir: root,
-    entryPoints: ["src/main.ts"],
-    outdir: join(folder, "dist"),
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20.19",
-    mainFields: ["module", "main"],
-    external: ["@photostructure/sqlite", "pg", "ioredis"],
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-    logLevel: "error",
-  });
-  return { main: join(folder, "dist", "main.js"), folder, remove: () => rm(folder, { recursive: true, force: true }) };
+  const main = await sharedBuild("executable");
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-cli-"));
+  return { main, folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 export interface Finished {
@@ -45,11 +30,15 @@ export interface RunningProcess {
 
 export function startExecutable(main: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess {
   const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "pipe"], ...options });
+  if (child.pid !== undefined) guardProcess(child.pid);
   let stdout = "";
   let stderr = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text));
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const finished = once(child, "close").then(([code, signal]) => ({ code, signal, stdout, stderr }) as Finished);
+  const finished = once(child, "close").then(([code, signal]) => {
+    forgetGuarded(child.pid as number);
+    return { code, signal, stdout, stderr } as Finished;
+  });
   return {
     child,
     finished,

@@ -4,12 +4,15 @@ import { dirname, join } from "node:path";
 import type { Places } from "../../src/install/places.ts";
 import type { ChangeRequest } from "../../src/install/plan-change.ts";
 import { planChange } from "../../src/install/plan-change.ts";
+import { catalog } from "../../src/tools/catalog.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const running = { execPath: "/opt/node", script: "/srv/holdfast/dist/main.js", platform: "linux" } as const;
 
+const everyTool = catalog.map(({ name }) => name);
+
 /** A machine with an empty home folder and an empty project, on which clients are set up. */
-export async function openMachine(over: Partial<Places> = {}) {
+export async function openMachine({ script = running.script, ...over }: Partial<Places> & { readonly script?: string } = {}) {
   const folder = await temporaryFolder();
   const places: Places = {
     home: join(folder, "home"),
@@ -21,7 +24,7 @@ export async function openMachine(over: Partial<Places> = {}) {
   await mkdir(places.home, { recursive: true });
   await mkdir(places.project, { recursive: true });
   const plan = (request: Partial<ChangeRequest> & Pick<ChangeRequest, "client">, nowMs = 0) =>
-    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], hookArgs: [], ...request }, places, running, nowMs);
+    planChange({ action: "install", scope: "user", serverOnly: false, serverArgs: [], hookArgs: [], tools: everyTool, ...request }, places, { ...running, script }, nowMs);
   return {
     folder,
     places,

@@ -10,8 +10,8 @@ export type NetworkFault =
   | { readonly kind: "black-hole"; readonly only?: "answers" }
   /** RST instead of an answer: at once for connections that are open, on arrival for new ones. */
   | { readonly kind: "reset" }
-  /** The request arrives; of the answers only so many bytes come back, then RST. Counted for each connection from now on. */
-  | { readonly kind: "cut-answers"; readonly afterBytes: number; readonly times?: number }
+  /** The request arrives; of the answers only so many bytes come back, then RST. Counted for each connection from now on, or from the first request that contains `since`. */
+  | { readonly kind: "cut-answers"; readonly afterBytes: number; readonly times?: number; readonly since?: string }
   /** Every piece arrives late, in order, in both directions. */
   | { readonly kind: "delay"; readonly ms: number }
   /** Nobody listens: open connections are reset, new ones refused. */
@@ -135,6 +135,8 @@ class Link {
   readonly #events: LinkEvents;
   #fault: NetworkFault = { kind: "pass" };
   #answersPassed = 0;
+  /** The request that the fault waits for has not come yet. */
+  #isWaiting = false;
   #hasLost = false;
   #isCut = false;
   #isOver = false;
@@ -151,6 +153,7 @@ class Link {
   meet(fault: NetworkFault): void {
     this.#fault = fault;
     this.#answersPassed = 0;
+    this.#isWaiting = fault.kind === "cut-answers" && fault.since !== undefined;
     if (fault.kind === "reset" || fault.kind === "refuse" || (this.#hasLost && fault.kind !== "black-hole")) this.reset();
   }
 
@@ -188,9 +191,10 @@ class Link {
   #pass(bytes: Buffer, from: Socket, to: Socket, direction: "request" | "answer"): void {
     if (this.#isLosing(direction)) return this.#lose(bytes.length);
     const fault = this.#fault;
-    if (direction === "answer" && fault.kind === "cut-answers" && this.#answersPassed + bytes.length > fault.afterBytes)
+    if (direction === "request" && fault.kind === "cut-answers" && fault.since !== undefined && bytes.includes(fault.since)) this.#isWaiting = false;
+    if (direction === "answer" && fault.kind === "cut-answers" && !this.#isWaiting && this.#answersPassed + bytes.length > fault.afterBytes)
       return this.#cut(bytes.subarray(0, fault.afterBytes - this.#answersPassed));
-    if (direction === "answer") this.#answersPassed += bytes.length;
+    if (direction === "answer" && !this.#isWaiting) this.#answersPassed += bytes.length;
     this.#counters[direction === "answer" ? "answerBytes" : "requestBytes"] += bytes.length;
     if (to.write(bytes)) return;
     from.pause();

@@ -1,3 +1,5 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { keyRange } from "../../src/store/ranges.ts";
 import type { CommitResult, Engine, PreparedCommit } from "../../src/store/store.ts";
@@ -6,13 +8,15 @@ import type { CommitResult, Engine, PreparedCommit } from "../../src/store/store
  * Engines with a planted fault, each of a kind that a real engine could have. A checker counts only when it has been seen to catch one of these.
  */
 export const faults = {
-  /** Answers as if it had committed, and commits a little later: a kill in between loses what was acknowledged. */
-  answerBeforeCommit: (engine: Engine): Engine =>
-    override(engine, {
+  /** Answers as if it had committed, and never comes to it every third time: as one that commits after the answer and is killed in between. */
+  answerBeforeCommit: (engine: Engine): Engine => {
+    let batches = 0;
+    return override(engine, {
       async commit(namespace, batch) {
+        batches += 1;
+        if (batches % 3 !== 0) return engine.commit(namespace, batch);
         const keys = batch.flatMap((commit) => commit.writes.map((write) => keyRange(write.key)));
         const { revision, nowMs, entries } = await engine.read(namespace, keys, { limit: keys.length + 1 });
-        setTimeout(() => void engine.commit(namespace, batch).catch(() => {}), 15);
         return batch.map(
           (commit, i): CommitResult => ({
             ok: true,
@@ -28,9 +32,16 @@ export const faults = {
           }),
         );
       },
-    }),
+    });
+  },
   /** Takes every commit, whatever it was to check. */
   droppedChecks: (engine: Engine): Engine => onCommits(engine, (commit) => ({ ...commit, checks: [] })),
+  /** The same, and each commit of the shared counter waits until as many processes have come to theirs as there are: all of them have read the same. */
+  metCounters: (engine: Engine): Engine => meetingAt(engine, "counter"),
+  /** The same for claims of a run. */
+  metClaims: (engine: Engine): Engine => meetingAt(engine, "lease/holder/"),
+  /** The first holder of a lease stops, as by SIGSTOP from outside, before its first write under it, of which the checks are dropped. */
+  stoppedHolder: (engine: Engine): Engine => stoppingBefore(engine, (commit) => commit.writer === "lease-1" && commit.writes.some(({ key }) => key.includes("guarded/")), 1),
   /** Forgets request keys: a retry is a new request. */
   forgottenRequestKeys: (engine: Engine): Engine =>
     override(
@@ -55,12 +66,14 @@ export const faults = {
         return results;
       },
     }),
-  /** Every fortieth revision is missing from the log. */
+  /** Loses the second half of a large commit. */
+  halfCommits: (engine: Engine): Engine => onCommits(engine, (commit) => ({ ...commit, writes: commit.writes.slice(0, Math.ceil(commit.writes.length / 2)) })),
+  /** Every fifth revision is missing from the log. */
   lostLogRecords: (engine: Engine): Engine =>
     override(engine, {
       log: async (namespace, query) => {
         const page = await engine.log(namespace, query);
-        return { ...page, rows: page.rows.filter((row) => row.revision % 40 !== 0) };
+        return { ...page, rows: page.rows.filter((row) => row.revision % 5 !== 0) };
       },
     }),
   /** Entries end a few milliseconds before their time. */
@@ -109,6 +122,43 @@ export type Fault = keyof typeof faults;
 
 const onCommits = (engine: Engine, change: (commit: PreparedCommit) => PreparedCommit): Engine =>
   override(engine, { commit: (namespace, batch) => engine.commit(namespace, batch.map(change)) });
+
+/** Stops this process right before the commit of that kind whose turn it is, and drops the checks of that one. */
+function stoppingBefore(engine: Engine, isMeant: (commit: PreparedCommit) => boolean, turn: number): Engine {
+  let met = 0;
+  return override(engine, {
+    commit(namespace, batch) {
+      if (batch.some(isMeant)) met += 1;
+      if (met !== turn || !batch.some(isMeant)) return engine.commit(namespace, batch);
+      process.kill(process.pid, "SIGSTOP");
+      return engine.commit(
+        namespace,
+        batch.map((commit) => ({ ...commit, checks: [] })),
+      );
+    },
+  });
+}
+
+/** Drops checks; before a commit of such a key it waits for as many processes as its third argument says, in the folder that its fourth one names. */
+function meetingAt(engine: Engine, word: string): Engine {
+  const [, , , count = "1", folder = ""] = process.argv;
+  let round = 0;
+  return override(engine, {
+    async commit(namespace, batch) {
+      if (batch.some(({ checks, writes }) => checks.length > 0 && writes.some(({ key }) => key.includes(word)))) {
+        round += 1;
+        const place = join(folder, String(round));
+        mkdirSync(place, { recursive: true });
+        writeFileSync(join(place, String(process.pid)), "");
+        while (readdirSync(place).length < Number(count)) await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      return engine.commit(
+        namespace,
+        batch.map((commit) => ({ ...commit, checks: [] })),
+      );
+    },
+  });
+}
 
 function everySoOften(engine: Engine, wait: () => Promise<void>): Engine {
   let reads = 0;

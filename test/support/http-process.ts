@@ -16,7 +16,7 @@ export interface HttpProcess extends AsyncDisposable {
 /** Resolves when it listens, on a free port unless `args` say otherwise. `env` is all of its environment but PATH. */
 export async function startHttpProcess(main: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<HttpProcess> {
   const { child, finished, saw } = startExecutable(main, ["serve", "--json", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, HOLDFAST_PROFILE: "all", ...env },
   });
   const { url } = JSON.parse((await saw(/\n/)).split("\n")[0] as string) as { readonly url: string };
   const stop = (signal: NodeJS.Signals = "SIGTERM"): Promise<Finished> => {

@@ -40,7 +40,7 @@ export async function startHttpServer({ flags = {}, dashboardFolder = builtPage,
   const folder = await mkdtemp(join(tmpdir(), "holdfast-http-"));
   const logged: { level: string; event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const log: Log = (level, event, facts = {}) => void logged.push({ level, event, facts });
-  const config = readConfig({ port: "0", "log-level": "info", store: `sqlite:${join(folder, "store.db")}`, ...flags }, {});
+  const config = readConfig({ port: "0", profile: "all", "log-level": "info", store: `sqlite:${join(folder, "store.db")}`, ...flags }, {});
   let serving: Serving;
   try {
     serving = await openServing(config, { dashboardFolder, ...options, log });

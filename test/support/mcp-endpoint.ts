@@ -20,6 +20,8 @@ export interface EndpointOptions extends Partial<Omit<McpHttpOptions, "clock">> 
   readonly clock?: Clock;
   readonly tools?: readonly Tool[];
   readonly openStream?: () => void;
+  /** Called for every message of a batch after the first. */
+  readonly charge?: () => void;
 }
 
 export interface HttpAnswer {
@@ -35,7 +37,7 @@ export interface Asked {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
-  /** Who calls; the endpoint believes it, as it believes a front. */
+  /** Who calls; the endpoint believes it, as it believes a front. `NAME|NAMESPACE`: the same principal elsewhere. */
   readonly caller?: string;
 }
 
@@ -74,7 +76,7 @@ export interface EventReader {
 }
 
 export async function openEndpoint(options: EndpointOptions = {}): Promise<Endpoint> {
-  const { clock = systemClock, tools = catalog, openStream } = options;
+  const { clock = systemClock, tools = catalog, openStream, charge } = options;
   const engine = options.engine ?? new MemoryEngine(clock);
   const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const mcp = openMcpHttp({ sessions: openReservedStore(engine, systemNamespace, clock), ...options, clock, log: (_, event, facts = {}) => void logged.push({ event, facts }) });
@@ -89,7 +91,7 @@ export async function openEndpoint(options: EndpointOptions = {}): Promise<Endpo
       const base = { store, clock, writer: caller, server: facts };
       inFlight += 1;
       mcp
-        .handle(request, response, Buffer.concat(chunks), { base, tools, key: caller, openStream })
+        .handle(request, response, Buffer.concat(chunks), { base, tools, key: caller, owner: caller.split("|")[0], openStream, charge })
         .catch((error: unknown) => {
           response.writeHead(500);
           response.end(String(error));

@@ -2,16 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { build } from "esbuild";
 import type { Era } from "./mcp-connection.ts";
+import { sharedBuild } from "./shared-builds.ts";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
-
-/** The program as users run it, bundled once per test file, and a folder for its stores. */
+/** The program as users run it, built once for all test files, and a folder for the stores of this one. */
 export interface Program extends AsyncDisposable {
   readonly main: string;
   readonly folder: string;
@@ -19,32 +16,18 @@ export interface Program extends AsyncDisposable {
 }
 
 export async function buildProgram(): Promise<Program> {
-  const out = join(root, "build", `mcp-process-${process.pid}`);
-  await build({
-    entryPoints: [join(root, "src", "main.ts")],
-    outdir: out,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    splitting: true,
-    platform: "node",
-    format: "esm",
-    target: "node20.19",
-    packages: "external",
-    logLevel: "error",
-  });
   const folder = await mkdtemp(join(tmpdir(), "holdfast-mcp-"));
   return {
-    main: join(out, "main.mjs"),
+    main: await sharedBuild("executable"),
     folder,
     storeUrl: (name) => `sqlite:${join(folder, name)}`,
     async [Symbol.asyncDispose]() {
-      await rm(out, { recursive: true, force: true });
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-const quietEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? "" });
+const quietEnvironment = (): Record<string, string> => ({ PATH: process.env.PATH ?? "", HOLDFAST_PROFILE: "all" });
 
 /** The SDK's client with the program as its child, exactly as a real client starts it. */
 export async function connectProgram(program: Program, era: Era, args: readonly string[]): Promise<{ readonly client: Client; readonly pid: number } & AsyncDisposable> {

@@ -1,4 +1,13 @@
 import { vi } from "vitest";
 
-/** Asks until it holds, for as long as a busy machine may need; by default Vitest gives up after a second. */
-export const soon = <T>(holds: () => T | Promise<T>): Promise<T> => vi.waitFor(holds, { timeout: 30_000, interval: 10 });
+/** Ends only what hangs: no behaviour is judged by it. */
+export const patienceMs = 300_000;
+
+/** Asks until it holds. */
+export const soon = <T>(holds: () => T | Promise<T>): Promise<T> => vi.waitFor(holds, { timeout: patienceMs, interval: 10 });
+
+/** Asks until it answers true. */
+export const until = (holds: () => boolean | Promise<boolean>): Promise<void> =>
+  soon(async () => {
+    if (!(await holds())) throw new Error(`It never came to hold: ${holds}`);
+  });

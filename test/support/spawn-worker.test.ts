@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { soon } from "./soon.ts";
 import { spawnWorker } from "./spawn-worker.ts";
 
 interface Echo {
@@ -19,8 +22,9 @@ describe("a worker process", () => {
     const worker = spawnWorker<Echo>("echo", "before");
     await worker.next();
     worker.pause();
+    // Stopped ("T"), as the system itself says.
+    await soon(async () => expect((await promisify(execFile)("ps", ["-o", "stat=", "-p", String(worker.pid)])).stdout).toMatch(/^T/));
     worker.send("during");
-    await new Promise((resolve) => setTimeout(resolve, 150));
     const resumedAtMs = Date.now();
     expect(worker.taken()).toEqual([]);
     worker.resume();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { nearest } from "../../src/kernel/nearest.ts";
 import { parseArgv } from "../../src/surfaces/cli/argv.ts";
-import { nearest } from "../../src/surfaces/cli/nearest.ts";
 
 const specs = [{ name: "ttl", takes: "DURATION" }, { name: "json" }, { name: "tags", aliases: ["tag"], takes: "NAME=VALUE", repeats: true }, { name: "help" }];
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { renderReport } from "../../src/verify/report.ts";
+import { ReportText } from "../../src/verify/report.ts";
 import { openCommandLine } from "../support/cli-host.ts";
 
 test("the report tells a campaign once and refers to it from then on", () => {
   const guarantee = (id: "G1" | "G4") => ({ id, promise: `promise of ${id}`, passed: true, figures: { kills: { kills: 1_200, commits: 3 } }, violations: [] });
   const report = { passed: true, version: "1.2.3", engine: "sqlite", durability: "on disk", seed: 1, seconds: 2, guarantees: [guarantee("G1"), guarantee("G4")] };
-  const lines = renderReport(report).split("\n");
+  const lines = new ReportText().end(report).split("\n");
   expect(lines.filter((line) => line.includes("1,200 kills"))).toHaveLength(1);
   expect(lines[lines.findIndex((line) => line.includes("promise of G4")) + 1]).toBe("           kills: as under G1");
 });

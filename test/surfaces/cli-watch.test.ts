@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { openCommandLine } from "../support/cli-host.ts";
+import { until } from "../support/soon.ts";
 
 const lines = (text: string): Record<string, unknown>[] =>
   text
@@ -10,8 +10,8 @@ const lines = (text: string): Record<string, unknown>[] =>
 
 /** Until the watch has registered for signals: from then on it misses nothing. */
 async function started(commandLine: ReturnType<typeof openCommandLine>): Promise<void> {
-  while (commandLine.waiting() === 0) await sleep(1);
-  await sleep(5);
+  await until(() => commandLine.waiting() > 0);
+  await commandLine.clock.settle();
 }
 
 describe("watch", () => {

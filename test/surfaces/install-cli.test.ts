@@ -112,9 +112,33 @@ describe("the executable", () => {
     expect(hooks).toContain(`${built.main} hook pre-compact --namespace team --journal-age 30d --read-only"`);
   });
 
+  test("--print gives any other client what to enter, from the tools of the profile, and changes nothing", async () => {
+    const printed = await run("install", "--print", "--profile", "goldfish", "--json");
+    const { config, instructions } = JSON.parse(printed.stdout);
+    expect(config.mcpServers.holdfast.args).toEqual([built.main, "--profile", "goldfish"]);
+    expect(instructions).toContain("`checkpoint`");
+    expect(instructions).not.toContain("recall_knowledge");
+    const remote = await run("install", "--print", "--http", "https://memory.example/mcp");
+    expect(remote).toMatchObject({ code: 0, stderr: expect.stringContaining("Set HOLDFAST_TOKEN") });
+    expect(remote.stdout).toMatch(/^\{\n {2}"mcpServers": [\s\S]*"Authorization": "Bearer \$\{HOLDFAST_TOKEN\}"[\s\S]*\n## Holdfast/);
+    expect(await run("install", "cursor", "--print")).toMatchObject({ code: 2, stderr: expect.stringContaining('leave out "cursor"') });
+  });
+
+  test("new files are shown by their length, and whole in a dry run", async () => {
+    const short = await run("install", "claude-code", "--scope", "project", "--yes");
+    expect(short.stdout).toMatch(/^new file .*holdfast-checkpoint\/SKILL\.md \(skill checkpoint, \d+ lines\)$/m);
+    expect(short.stdout).not.toContain("What not to save");
+    await run("uninstall", "claude-code", "--scope", "project", "--yes");
+    const whole = await run("install", "claude-code", "--scope", "project", "--dry-run");
+    expect(whole.stdout).toContain("What not to save");
+  });
+
   test("refuses what would make every later start fail", async () => {
     expect(await run("install", "cursor", "--yes", "--profile", "codeing")).toMatchObject({ code: 2, stderr: expect.stringContaining("--profile: must be one of") });
-    expect(await run("install", "emacs", "--yes")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: <client>: must be one of claude-code, .*hermes\n$/) });
+    expect(await run("install", "emacs", "--yes")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^holdfast: <client>: must be one of claude-code, .*kiro \(got "emacs"\)\n$/),
+    });
     expect(await run("install")).toMatchObject({ code: 2, stderr: expect.stringContaining("must be one of") });
     expect(await run("install", "cursor", "--scope", "all")).toMatchObject({ code: 2, stderr: expect.stringContaining("--scope: must be one of user, project") });
     expect(existsSync(join(built.folder, ".cursor"))).toBe(false);

@@ -7,6 +7,7 @@ import { clientNames, clients } from "../../src/install/clients.ts";
 import type { Places } from "../../src/install/places.ts";
 import { serverLaunch, shellLine } from "../../src/install/server-launch.ts";
 import { installCommand } from "../../src/surfaces/cli/install-command.ts";
+import { selectTools } from "../../src/tools/profiles.ts";
 import { openMachine } from "../support/client-machine.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -14,8 +15,9 @@ const page = readFileSync(new URL("../../docs/clients.md", import.meta.url), "ut
 const everyPlace = clientNames.flatMap((client) => Object.keys(clients[client].files).map((scope) => ({ client, scope })));
 
 describe("every client", () => {
-  test("the table has the twelve that were promised", () => {
-    expect([...clientNames].sort()).toEqual(["claude-code", "claude-desktop", "cline", "codex", "continue", "cursor", "gemini", "hermes", "opencode", "vscode", "windsurf", "zed"]);
+  test("the table has those that were promised", () => {
+    const first = ["claude-code", "claude-desktop", "cline", "codex", "continue", "cursor", "gemini", "hermes", "opencode", "vscode", "windsurf", "zed"];
+    expect([...clientNames].sort()).toEqual([...first, "amp", "copilot", "crush", "goose", "kiro", "qwen"].sort());
     expect(installCommand.operandMeanings?.[0]?.meaning).toBe(`One of ${clientNames.join(", ")}.`);
   });
 
@@ -311,21 +313,64 @@ describe("the document about clients", () => {
 describe("how the server is started", () => {
   const from = (script: string, platform: NodeJS.Platform = "linux") => ({ execPath: "/n/node", script, platform });
 
-  test("a checkout and a global installation by their path, anything else by npx", () => {
+  test("a checkout and a global installation by their path, anything else by the name of the installed command", () => {
     expect(serverLaunch(from("/src/holdfast/dist/main.js"), "project")).toEqual({ command: "/n/node", args: ["/src/holdfast/dist/main.js"] });
     const global = "/usr/lib/node_modules/holdfast/dist/main.js";
     expect(serverLaunch(from(global), "user")).toEqual({ command: "/n/node", args: [global] });
-    expect(serverLaunch(from(global), "project")).toEqual({ command: "npx", args: ["-y", "holdfast"] });
-    expect(serverLaunch(from("/x/_npx/1a/node_modules/holdfast/dist/main.js"), "user").command).toBe("npx");
-    expect(serverLaunch(from("/p/node_modules/holdfast/dist/main.js"), "user").command).toBe("npx");
-    expect(serverLaunch(from("C:\\p\\node_modules\\holdfast\\dist\\main.js", "win32"), "user")).toEqual({ command: "cmd", args: ["/c", "npx", "-y", "holdfast"] });
+    expect(serverLaunch(from(global), "project")).toEqual({ command: "holdfast", args: [] });
+    expect(serverLaunch(from("/x/_npx/1a/node_modules/holdfast/dist/main.js"), "user").command).toBe("holdfast");
+    expect(serverLaunch(from("/p/node_modules/holdfast/dist/main.js"), "user").command).toBe("holdfast");
+    expect(serverLaunch(from("C:\\p\\node_modules\\holdfast\\dist\\main.js", "win32"), "user")).toEqual({ command: "cmd", args: ["/c", "holdfast"] });
+  });
+
+  test("a launch by name says what each machine needs", async () => {
+    const { plan } = await openMachine({ script: "/usr/lib/node_modules/holdfast/dist/main.js" });
+    const { notes, changes } = await plan({ client: "claude-code", scope: "project" });
+    expect(notes.join(" ")).toMatch(/must be on the PATH of every machine .* not published in the registry/);
+    expect(changes.map(({ diff }) => diff).join("\n")).toContain('"command": "holdfast"');
+    expect((await plan({ client: "claude-code", scope: "user" })).notes.join(" ")).not.toContain("PATH");
+  });
+
+  test("a narrower profile takes away the skills, habits and hooks that an earlier installation wrote", async () => {
+    const { tree, change } = await openMachine();
+    const before = await tree();
+    const current = async () => JSON.stringify(Object.entries(await tree()).filter(([path]) => !path.includes(".holdfast-backup-")));
+    const names = (profile: string) => selectTools({ profile }).map(({ name }) => name);
+    const skillsIn = async () => Object.keys(await tree()).filter((path) => path.endsWith("SKILL.md"));
+    await change({ client: "claude-code", tools: names("all") });
+    expect(await skillsIn()).toHaveLength(3);
+    await change({ client: "claude-code", tools: names("coordination") });
+    expect((await skillsIn()).map((path) => /holdfast-\w+/.exec(path)?.[0])).toEqual(["holdfast-handoff"]);
+    expect(await current()).not.toContain("hook session-start");
+    await change({ client: "codex", tools: names("all") });
+    await change({ client: "codex", tools: names("agentcheckpoint") });
+    expect(await current()).not.toContain("memory and coordination");
+    for (const client of ["claude-code", "codex"]) await change({ action: "uninstall", client });
+    expect(await tree()).toEqual(before);
+  });
+
+  test.each([
+    ["vscode", "cline"],
+    ["cline", "vscode"],
+  ])("folders that two clients share are gone after both are, %s before %s", async (first, second) => {
+    for (const [install, serverOnly] of [
+      [[first, second], false],
+      [[second, first], true],
+    ] as const) {
+      const { tree, change } = await openMachine();
+      const before = await tree();
+      for (const client of install) await change({ client, serverOnly });
+      await change({ action: "uninstall", client: first });
+      await change({ action: "uninstall", client: second });
+      expect(await tree()).toEqual(before);
+    }
   });
 
   test("a shell gets every word as it is", () => {
     expect(shellLine({ command: "/n/node", args: ["/a b/main.js"] }, ["hook", "session-start", "--namespace", "$(x) 'y'"])).toBe(
       `/n/node "/a b/main.js" hook session-start --namespace '$(x) '\\''y'\\'''`,
     );
-    expect(shellLine({ command: "cmd", args: ["/c", "npx", "-y", "holdfast"] }, ["hook", "pre-compact"])).toBe("npx -y holdfast hook pre-compact");
+    expect(shellLine({ command: "cmd", args: ["/c", "holdfast"] }, ["hook", "pre-compact"])).toBe("holdfast hook pre-compact");
   });
 
   test("the store's flags reach the hooks, all flags reach the server", async () => {

@@ -17,7 +17,7 @@ describe("a server elsewhere, which wants a token", () => {
   const entryIn = (path: string, text: string): Record<string, unknown> => {
     if (path.endsWith(".toml")) return Object.fromEntries([...text.matchAll(/^(\w+) = (.*)$/gm)].map(([, name, value]) => [name, JSON.parse(value as string)]));
     const data = path.endsWith(".yaml") ? parseYaml(text) : parseJsonc(text);
-    const servers = data.mcpServers ?? data.servers ?? data.mcp ?? data.context_servers ?? data.mcp_servers;
+    const servers = data.mcpServers ?? data.servers ?? data.mcp ?? data.context_servers ?? data.mcp_servers ?? data["amp.mcpServers"] ?? data.extensions;
     return Array.isArray(servers) ? servers[0] : servers.holdfast;
   };
   const install = async (machine: Awaited<ReturnType<typeof openMachine>>, request: Parameters<typeof machine.change>[0]) => {
@@ -36,6 +36,11 @@ describe("a server elsewhere, which wants a token", () => {
     ["continue", { requestOptions: { headers: bearer(inBraces("{ secrets.HOLDFAST_TOKEN }")) } }],
     ["cline", { headers: bearer(inBraces("env:HOLDFAST_TOKEN")) }],
     ["hermes", { headers: bearer(inBraces("HOLDFAST_TOKEN")) }],
+    ["copilot", { headers: bearer(inBraces("HOLDFAST_TOKEN")) }],
+    ["qwen", { headers: bearer(inBraces("HOLDFAST_TOKEN")) }],
+    ["amp", { headers: bearer(inBraces("HOLDFAST_TOKEN")) }],
+    ["crush", { headers: bearer("$HOLDFAST_TOKEN") }],
+    ["kiro", { headers: bearer(inBraces("HOLDFAST_TOKEN")) }],
   ] as const;
   const memberOf = (reference: object): string => Object.keys(reference)[0] as string;
 
@@ -113,7 +118,7 @@ describe("a server elsewhere, which wants a token", () => {
   test.each(clientNames)("%s starts the bridge where the token is in a file, without hooks", async (client) => {
     const machine = await openMachine();
     const { entry, notes } = await install(machine, { client, http, tokenFile: "/run/secrets/token", serverOnly: false });
-    const words = [entry.command, ...((entry.args as string[] | undefined) ?? [])].flat();
+    const words = [entry.command ?? entry.cmd, ...((entry.args as string[] | undefined) ?? [])].flat();
     expect(words).toEqual(["/opt/node", "/srv/holdfast/dist/main.js", "connect", http, "--token-file", "/run/secrets/token"]);
     expect(entry).not.toHaveProperty("url");
     expect(notes).not.toMatch(/token/i);

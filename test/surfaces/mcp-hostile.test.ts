@@ -6,9 +6,12 @@ import { LineReader } from "../../src/surfaces/mcp/line-reader.ts";
 import { unsentBytesMax } from "../../src/surfaces/mcp/line-writer.ts";
 import { messageLimits } from "../../src/surfaces/mcp/read-message.ts";
 import { callsInFlightMax } from "../../src/surfaces/mcp/tool-calls.ts";
-import { onceWithin } from "../support/in-time.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import type { Era, RawConnection } from "../support/mcp-connection.ts";
 import { eras, openRaw, paramsFor, shakeHands } from "../support/mcp-connection.ts";
+import { until } from "../support/soon.ts";
+import { untilQuiet } from "../support/until-quiet.ts";
+import { WatchedEngine } from "../support/watched-engine.ts";
 
 const call = (era: Era, name: string, args: Record<string, unknown>) => paramsFor(era, { name, arguments: args });
 
@@ -138,14 +141,8 @@ describe.each(eras)("in the %s era, the connection outlives", (era) => {
   });
 });
 
-/** Until nothing more happens. */
-/** In turns of the event loop, not in time alone: a busy machine gets through less of what waits in 300 ms. */
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-};
-
 /** The memory engine, counting the values it gave out. */
-class CountingEngine extends MemoryEngine {
+class CountingEngine extends WatchedEngine {
   valuesRead = 0;
 
   override async read(...args: Parameters<MemoryEngine["read"]>): ReturnType<MemoryEngine["read"]> {
@@ -214,32 +211,27 @@ describe("the end", () => {
     expect(connection.lines.map((line) => JSON.parse(line).id).sort((a, b) => a - b)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   });
 
-  async function endWhileCallsWait(directRoad: boolean): Promise<number> {
-    await using engine = new MemoryEngine();
-    const connection = openRaw({ engine, directRoad });
+  test.each([true, false])("calls that only wait are cut short at once and answered, a write beside them lands (direct road: %s)", async (directRoad) => {
+    // Time stands still: nothing that is waited for can be over, neither the calls' own time nor that which calls at work are given.
+    const clock = manualClock();
+    await using engine = new MemoryEngine(clock);
+    const connection = openRaw({ engine, clock, directRoad });
     await shakeHands(connection, "handshake");
     const send = (id: number, name: string, args: Record<string, unknown>) => connection.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
     await connection.request("tools/call", { name: "lease_acquire", arguments: { resource_id: "r", holder_id: "other", ttl_seconds: 600 } });
+    const before = clock.sleeping();
     send(1, "state_get", { key: "k", wait_for_version_above: 0, wait_seconds: 50 });
     send(2, "lease_acquire", { resource_id: "r", holder_id: "me", ttl_seconds: 600, wait_seconds: 50 });
-    // They wait by then; the last call, which has no line break, begins when the input has ended.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => clock.sleeping() >= before + 2);
     send(3, "state_set", { key: "written", value: 1 });
+    // The last call, which has no line break, begins when the input has ended.
     connection.sendText(
       JSON.stringify({ jsonrpc: "2.0", id: 4, method: "tools/call", params: { name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } } }),
     );
     connection.stdin.end();
-    const started = performance.now();
     const answers = await Promise.all([1, 2, 3, 4].map((id) => connection.answer(id)));
     await connection.served;
-    const tookMs = performance.now() - started;
     expect(answers.map(({ result }) => result.structuredContent)).toMatchObject([{ found: false }, { acquired: false }, { ok: true }, { found: false }]);
-    return tookMs;
-  }
-
-  test.each([true, false])("calls that only wait are cut short at once and answered, a write beside them lands (direct road: %s)", async (directRoad) => {
-    // Less than the time that calls at work are given.
-    await onceWithin(900, () => endWhileCallsWait(directRoad));
   });
 
   test("a client that stops reading for good ends the connection, not the process", async () => {
@@ -268,6 +260,7 @@ describe("the end", () => {
       await shakeHands(connection, "handshake");
       await connection.request("tools/call", { name: "state_set", arguments: { key: "k", value } });
       connection.stdout.pause();
+      const settled = () => untilQuiet(() => [engine.valuesRead, engine.watchers, connection.stdout.writableLength, connection.stdin.readableLength]);
       const lines = Array.from({ length: calls }, (_, id) => {
         const [name, args] = ask(id);
         return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });

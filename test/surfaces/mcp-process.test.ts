@@ -3,16 +3,13 @@ import { catalog } from "../../src/tools/catalog.ts";
 import { eras } from "../support/mcp-connection.ts";
 import type { Program } from "../support/mcp-process.ts";
 import { buildProgram, connectProgram, startProgram } from "../support/mcp-process.ts";
+import { until } from "../support/soon.ts";
 
 let program: Program;
 beforeAll(async () => {
   program = await buildProgram();
 });
 afterAll(() => program[Symbol.asyncDispose]());
-
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
-};
 
 const initialize = { jsonrpc: "2.0", id: 0, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } } };
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { exposition } from "../../src/telemetry/exposition.ts";
 import { openMeter } from "../../src/telemetry/open-meter.ts";
 import { seriesMax } from "../../src/telemetry/series.ts";
+import { cpuMsOf } from "../support/cpu-ms.ts";
 
 const textOf = async (meter: ReturnType<typeof openMeter>): Promise<string> => exposition(await meter.collect());
 
@@ -85,25 +86,29 @@ describe("the meter", () => {
     expect(() => meter.histogram("n_total", "N.", [1])).toThrow(/named twice/);
   });
 
-  test("costs little: well under a microsecond for a figure, and makes nothing new", () => {
+  test("costs little: about as much as counting in a map", () => {
     const meter = openMeter();
     const known = meter.counter("known_total", "Known.").of();
     const labelled = meter.counter("labelled_total", "Labelled.", ["tool", "outcome"]);
     const seconds = meter.histogram("s_seconds", "S.", [0.001, 0.01, 0.1, 1]).of();
-    const rounds = 200_000;
-    // Of the processor: how busy the machine is with others does not count.
-    const nanoseconds = (work: () => void): number => {
-      for (let i = 0; i < 20_000; i += 1) work();
-      const before = process.cpuUsage();
-      for (let i = 0; i < rounds; i += 1) work();
-      return (process.cpuUsage(before).user * 1_000) / rounds;
+    const counts = new Map<string, number>();
+    const count = (...labels: readonly string[]): void => {
+      const key = labels.join(" ");
+      counts.set(key, (counts.get(key) ?? 0) + 1);
     };
-    const figures = {
-      known: nanoseconds(() => known.add()),
-      labelled: nanoseconds(() => labelled.of("state_set", "ok").add()),
-      histogram: nanoseconds(() => seconds.record(0.02)),
+    const cpuMs = (work: () => void): number =>
+      cpuMsOf(() => {
+        for (let i = 0; i < 100_000; i += 1) work();
+      });
+    const works: Record<string, () => void> = {
+      map: () => count("state_set", "ok"),
+      known: () => known.add(),
+      labelled: () => labelled.of("state_set", "ok").add(),
+      histogram: () => seconds.record(0.02),
     };
-    process.stdout.write(`nanoseconds per record: ${JSON.stringify(figures, (_, value) => (typeof value === "number" ? Math.round(value) : value))}\n`);
-    for (const figure of Object.values(figures)) expect(figure).toBeLessThan(1_000);
+    // In turns, and the quickest of each: what else the machine does counts for all.
+    const laps = Array.from({ length: 5 }, () => Object.fromEntries(Object.entries(works).map(([name, work]) => [name, cpuMs(work)])));
+    const quickest = (name: string): number => Math.max(1, Math.min(...laps.map((lap) => lap[name] as number)));
+    for (const name of ["known", "labelled", "histogram"]) expect(quickest(name) / quickest("map"), name).toBeLessThan(8);
   });
 });

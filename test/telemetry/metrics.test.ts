@@ -16,6 +16,7 @@ import { openTracer } from "../../src/telemetry/open-tracer.ts";
 import type { HttpServer } from "../support/http-server.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { soon } from "../support/soon.ts";
 import { openTools } from "../tools/open-tools.ts";
 
 /** One figure by name and labels; undefined where it is not shown. */
@@ -131,8 +132,7 @@ describe("figures of tools and store", () => {
       for await (const _ of base.store.watch(everything, 0, stop.signal)) if (stop.signal.aborted) break;
     })();
     await base.store.commit({ writes: [{ op: "put", key: "x", value: 1 }], writer: "w" });
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(await figure(meter, "holdfast_watchers")).toBe(1);
+    await soon(async () => expect(await figure(meter, "holdfast_watchers")).toBe(1));
     stop.abort();
     await watching;
     expect(await figure(meter, "holdfast_watchers")).toBe(0);

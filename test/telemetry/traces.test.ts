@@ -6,6 +6,7 @@ import { openRaw } from "../support/mcp-connection.ts";
 import { buildProgram, startProgram } from "../support/mcp-process.ts";
 import type { OtlpReceiver, ReceivedSpan } from "../support/otlp-receiver.ts";
 import { startOtlpReceiver } from "../support/otlp-receiver.ts";
+import { until } from "../support/soon.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const spanId = "00f067aa0ba902b7";
@@ -154,12 +155,10 @@ describe("a collector that is not well", () => {
     const tracer = openTo({ url: "http://127.0.0.1:1" }, { queueMax: 100, delayMs: 1 });
     await using connection = openRaw({ server: { tracer } });
     await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
-    const beganMs = performance.now();
     for (let i = 0; i < 50; i += 1) expect((await connection.request("tools/call", { name: "state_set", arguments: { key: `k${i}`, value: i } })).result.isError).toBeUndefined();
     endMany(tracer, 10_000);
     // At once, before anything could be delivered: no more than a hundred are kept.
     expect(tracer.dropped).toBeGreaterThan(9_700);
-    expect(performance.now() - beganMs).toBeLessThan(5_000);
     await tracer[Symbol.asyncDispose]();
     expect(tracer.dropped + tracer.sent).toBe(10_000 + 100);
     expect(tracer.sent).toBe(0);
@@ -172,9 +171,7 @@ describe("a collector that is not well", () => {
     receiver.answer = "nothing";
     const tracer = openTo(receiver, { timeoutMs: 50, delayMs: 1 });
     endMany(tracer, 10);
-    const beganMs = performance.now();
     await tracer[Symbol.asyncDispose]();
-    expect(performance.now() - beganMs).toBeLessThan(2_500);
     expect([tracer.sent, tracer.dropped]).toEqual([0, 10]);
   });
 
@@ -183,7 +180,7 @@ describe("a collector that is not well", () => {
     receiver.answer = 503;
     const tracer = openTo(receiver, { delayMs: 20 });
     endMany(tracer, 3);
-    while (receiver.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await until(() => receiver.requests.length > 0);
     receiver.answer = 200;
     expect(await receiver.received(3)).toHaveLength(3);
     await tracer[Symbol.asyncDispose]();

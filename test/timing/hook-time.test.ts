@@ -5,18 +5,23 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
 
-/** The quickest of a few: what others do on the machine meanwhile is not what is measured. */
-async function quickestMs(work: () => Promise<unknown>): Promise<number> {
-  const samplesMs: number[] = [];
-  for (let i = 0; i < 5; i += 1) {
-    const fromMs = performance.now();
-    await work();
-    samplesMs.push(performance.now() - fromMs);
+/** What each takes at its quickest, tried in turns: what others do on the machine meanwhile counts for all of them. */
+async function quickestMs<Name extends string>(works: Readonly<Record<Name, () => Promise<unknown>>>): Promise<Record<Name, number>> {
+  const quickest = Object.fromEntries(Object.keys(works).map((name) => [name, Number.POSITIVE_INFINITY])) as Record<Name, number>;
+  for (let i = 0; i < 7; i += 1) {
+    for (const name of Object.keys(works) as Name[]) {
+      const fromMs = performance.now();
+      await works[name]();
+      quickest[name] = Math.min(quickest[name], performance.now() - fromMs);
+    }
   }
-  return Math.min(...samplesMs);
+  return quickest;
 }
 
-test("a hook takes less than 300 ms more than Node itself needs to start", { timeout: 60_000 }, async () => {
+/** 300 ms more than the 50 that Node itself needs to start on a quiet machine. */
+const startsOfNodeMax = 7;
+
+test("a hook takes no longer than Node itself needs to start seven times", async () => {
   const built = await buildExecutable();
   onTestFinished(() => built.remove());
   const project = join(built.folder, "home", "project");
@@ -26,13 +31,15 @@ test("a hook takes less than 300 ms more than Node itself needs to start", { tim
   const run = (...args: string[]) => startExecutable(built.main, args, { env, cwd: project, stdio: ["pipe", "pipe", "pipe"] });
   await run("checkpoint", "Something to tell").finished;
 
-  const nodeMs = await quickestMs(async () => once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "close"));
-  for (const event of ["session-start", "pre-compact"]) {
-    const hookMs = await quickestMs(() => {
-      const { child, finished } = run("hook", event);
-      child.stdin?.end(JSON.stringify({ cwd: project }));
-      return finished;
-    });
-    expect(hookMs - nodeMs, event).toBeLessThan(300);
-  }
+  const hook = (event: string): Promise<unknown> => {
+    const { child, finished } = run("hook", event);
+    child.stdin?.end(JSON.stringify({ cwd: project }));
+    return finished;
+  };
+  const { node, ...hooks } = await quickestMs({
+    node: () => once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore" }), "close"),
+    "session-start": () => hook("session-start"),
+    "pre-compact": () => hook("pre-compact"),
+  });
+  for (const [event, ms] of Object.entries(hooks)) expect(ms / node, event).toBeLessThan(startsOfNodeMax);
 });

@@ -1,11 +1,11 @@
-import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { HoldfastError } from "../../src/kernel/errors.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { openTools } from "./open-tools.ts";
+import type { TestTools } from "./open-tools.ts";
+import { openTools, revisionOf } from "./open-tools.ts";
 
 describe("sidecar_health", () => {
   test("counts what is live and says what an acknowledged write survives", async () => {
@@ -71,20 +71,46 @@ describe("sidecar_reset", () => {
     expect((await call("state_get", { key: "later" })).found).toBe(true);
   });
 
-  test("writes a restorable backup first and returns its name", async () => {
-    const clock = manualClock();
-    const folder = await temporaryFolder();
-    const path = join(folder, "store.db");
-    const engine = await openSqliteEngine({ path, clock });
-    const { call } = openTools({ engine, clock });
-    await call("state_set", { key: "k", value: "kept" });
-    const { backup, cleared } = await call("sidecar_reset", { confirm: "test" });
-    expect(cleared).toBe(1);
-    const file = (await readdir(folder)).find((name) => backup.endsWith(name)) as string;
-    expect(existsSync(join(folder, file))).toBe(true);
-    await engine[Symbol.asyncDispose]();
-    const restored = await openSqliteEngine({ path: join(folder, file), clock });
-    expect((await openTools({ engine: restored, clock }).call("state_get", { key: "k" })).value).toBe("kept");
-    await restored[Symbol.asyncDispose]();
+  test("backs up its own namespace first, up to one revision, and clears nothing that came after it", async () => {
+    const asked: string[] = [];
+    const tools: TestTools = openTools({
+      server: {
+        async backUp(namespace) {
+          asked.push(namespace);
+          const revision = await revisionOf(tools.base);
+          await tools.call("state_set", { key: "later", value: 1 });
+          return { path: "/somewhere/store.db.backup-1", revision };
+        },
+      },
+    });
+    await tools.call("state_set", { key: "k", value: 1 });
+    expect(await tools.call("sidecar_reset", { confirm: "test" })).toEqual({ ok: true, cleared: 1, backup: "/somewhere/store.db.backup-1" });
+    expect(asked).toEqual(["test"]);
+    expect((await tools.call("state_get", { key: "later" })).found).toBe(true);
+  });
+
+  test("backs up nothing when there is nothing to clear", async () => {
+    const { call } = openTools({ server: { backUp: () => Promise.reject(new Error("asked for a backup of nothing")) } });
+    expect(await call("sidecar_reset", { confirm: "test" })).toEqual({ ok: true, cleared: 0, backup: null });
+  });
+
+  test("clears nothing when the backup cannot be written", async () => {
+    const tools = openTools({ server: { backUp: () => Promise.reject(new HoldfastError("storage_full", "The disk is full.")) } });
+    await tools.call("state_set", { key: "k", value: 1 });
+    expect(await tools.fails("sidecar_reset", { confirm: "test" })).toMatchObject({ code: "storage_full" });
+    expect((await tools.call("state_get", { key: "k" })).found).toBe(true);
+  });
+
+  test.each(["store", "namespace"] as const)("tells a caller on another machine who may use the %s a file's name, and not where it lies", async (tellsOf) => {
+    const { call } = openTools({
+      server: {
+        tellsOf,
+        backUp: () => Promise.resolve({ path: "/srv/data/store.db.backup-1", revision: 1_000 }),
+        mirror: { checkpoint: () => Promise.resolve("/srv/data/checkpoints/a.yaml"), note: () => Promise.resolve("/srv/data/knowledge/a.md") },
+      },
+    });
+    expect((await call("save_knowledge", { id: "a", content: "b" })).path).toBe("a.md");
+    expect((await call("save_checkpoint", { core_question: "q", thesis: "t", confidence: 0.5 })).path).toBe("a.yaml");
+    expect((await call("sidecar_reset", { confirm: "test" })).backup).toBe("store.db.backup-1");
   });
 });

@@ -69,6 +69,8 @@ describe("the contract", () => {
   test.each(promised)("%s takes the promised parameters and declares the promised result keys", (name, parameters, results) => {
     const { inputSchema, outputSchema } = describeTool(catalog.find((tool) => tool.name === name) as (typeof catalog)[number]) as Answer;
     const required = inputSchema.required ?? [];
+    const writes = catalog.find((tool) => tool.name === name)?.effect !== "read";
+    expect(Object.hasOwn(inputSchema.properties, "request_key"), "request_key").toBe(writes);
     expect(
       words(parameters)
         .filter((word) => !word.endsWith("?"))
@@ -93,7 +95,7 @@ describe("the contract", () => {
 
   test("siblings that a description names exist", () => {
     const names = new Set(catalog.map((tool) => tool.name));
-    const mentioned = catalog.flatMap((tool) => tool.description.match(/\b(?:state|workflow|lease|session|history|sidecar)_[a-z]+\b/g) ?? []);
+    const mentioned = catalog.flatMap((tool) => describeTool(tool).description.match(/\b(?:state|workflow|lease|session|history|sidecar)_[a-z]+\b/g) ?? []);
     const fields = new Set(catalog.flatMap((tool) => [...Object.keys(tool.input.shape), ...Object.keys(tool.output.shape)]));
     expect(mentioned.length).toBeGreaterThan(10);
     for (const name of mentioned) expect(names.has(name) || fields.has(name) || ["lease_lost"].includes(name), name).toBe(true);

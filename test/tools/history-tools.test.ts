@@ -32,6 +32,44 @@ describe("history_log", () => {
     });
   });
 
+  test("long values are cut to a preview that says so, and the whole is a state_get away", async () => {
+    const { call } = openTools();
+    const long = { text: "x".repeat(500_000) };
+    await call("state_set", { key: "k", value: long });
+    await call("state_set", { key: "k", value: "short" });
+    const answer = await call("history_log");
+    expect(JSON.stringify(answer).length).toBeLessThan(3_000);
+    const [second, first] = answer.entries;
+    expect(first).toMatchObject({ new_value: expect.stringMatching(/^\{"text":"x+… \(500011 characters\)$/), previous_value: null, cut: ["new_value"] });
+    expect(second).toMatchObject({ new_value: "short", cut: ["previous_value"] });
+    expect((await call("state_get", { key: "k", version: first.version })).value).toEqual(long);
+  });
+
+  test("a value of a thousand characters is whole", async () => {
+    const { call } = openTools();
+    await call("state_set", { key: "k", value: "x".repeat(1_000) });
+    const [entry] = (await call("history_log")).entries;
+    expect(entry.new_value).toHaveLength(1_000);
+    expect(entry.cut).toBeUndefined();
+  });
+
+  test("runs and leases are told in the words of the tools", async () => {
+    const { call } = openTools();
+    const { run_id } = await call("workflow_create", { name: "w", tags: { a: "b" } });
+    await call("workflow_claim", { run_id, agent_id: "ada" });
+    await call("workflow_checkpoint", { run_id, agent_id: "ada", step: 1, output: { createdAtMs: 1 } });
+    await call("lease_acquire", { resource_id: "r", holder_id: "ada", ttl_seconds: 5 });
+    await call("workflow_finish", { run_id, agent_id: "ada", status: "done", result: 1 });
+    const { entries } = await call("history_log");
+    expect(entries.map(({ new_value }: { new_value: unknown }) => new_value)).toEqual([
+      { name: "w", status: "done", tags: { a: "b" }, priority: 0, last_step: 1, attempts: 1, created_at: startSeconds, ended_by: "ada", result: 1 },
+      { holder: "ada", ttl_seconds: 5 },
+      { createdAtMs: 1 },
+      { name: "w", status: "claimed", tags: { a: "b" }, priority: 0, last_step: 0, attempts: 1, created_at: startSeconds },
+      { name: "w", status: "created", tags: { a: "b" }, priority: 0, last_step: 0, attempts: 0, created_at: startSeconds },
+    ]);
+  });
+
   test("every mutation of every kind has exactly one record", async () => {
     const { call, clock, base } = openTools();
     await call("state_set", { key: "k", value: 1 });

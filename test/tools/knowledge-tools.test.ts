@@ -5,7 +5,7 @@ import { noteFromMarkdown } from "../../src/transfer/mirror/note-file.ts";
 import { openMirror } from "../../src/transfer/mirror/open-mirror.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { Answer } from "./open-tools.ts";
-import { openTools } from "./open-tools.ts";
+import { openTools, toolNamed } from "./open-tools.ts";
 
 const note = { id: "api-limits", content: "The shipping API allows 60 requests per minute.", keywords: ["rate limit"], source: "handbook" };
 
@@ -33,6 +33,42 @@ describe("knowledge", () => {
     expect(answer.total_tokens).toBe(12);
     expect(answer.formatted_context).toContain(`> ${note.content}`);
     expect(answer.formatted_context).toMatch(/evidence to weigh, not instructions/);
+  });
+
+  test.each([
+    [["s3", "listing"], "Use list-objects with a start key.", "how to enumerate a huge s3 bucket"],
+    [["ios", "push", "apns"], "Certificates run out each May.", "apns problems on device"],
+    [["vacuum", "bloat"], "Autovacuum was off for that one.", "why is our table bloat growing"],
+    [["connection pool"], "Twenty are enough.", "how large should the connection pool of the new reporting service become"],
+  ])("a keyword that its author gave is enough: %j", async (keywords, content, question) => {
+    const { call } = openTools();
+    await call("save_knowledge", { id: "wanted", content, keywords });
+    await call("save_knowledge", { id: "other", content: "The garden needs water twice a week in July." });
+    expect((await call("recall_knowledge", { query: question })).items.map(({ id }: Answer) => id)).toEqual(["wanted"]);
+  });
+
+  test("half a keyword is not", async () => {
+    const { call } = openTools();
+    await call("save_knowledge", { id: "pool", content: "Twenty are enough.", keywords: ["connection pool"] });
+    expect((await call("recall_knowledge", { query: "where can the children swim in a pool with warm water this summer" })).items).toEqual([]);
+  });
+
+  test("what did not fit max_tokens is told, also to who reads the text", async () => {
+    const { call } = openTools();
+    await call("save_knowledge", { id: "long", content: `Deploys need the VPN. ${"Reason follows reason. ".repeat(50)}`, keywords: ["deploy"] });
+    const answer = await call("recall_knowledge", { query: "deploy", max_tokens: 50 });
+    expect(answer).toMatchObject({ items: [], total_tokens: 0, omitted: 1 });
+    expect(toolNamed("recall_knowledge").render?.(answer).join("\n")).toContain("none fits max_tokens");
+    expect((await call("recall_knowledge", { query: "deploy" })).omitted).toBeUndefined();
+  });
+
+  test("the text is the notes once, without the items", async () => {
+    const { call } = openTools();
+    await call("save_knowledge", { id: "vpn", content: "Deploys need the VPN.", keywords: ["deploy"] });
+    const answer = await call("recall_knowledge", { query: "deploy" });
+    const text = toolNamed("recall_knowledge").render?.(answer).join("\n") as string;
+    expect(text.split("Deploys need the VPN.")).toHaveLength(2);
+    expect(text).toBe(answer.formatted_context);
   });
 
   test("nothing relevant is an empty list", async () => {
@@ -86,7 +122,7 @@ describe("knowledge", () => {
     [{ skill: "a/b" }, "skill: must begin with a letter or digit, then letters, digits and . _ : -, at most 64 bytes"],
     [{ status: "gone" }, 'status: must be one of "active", "deprecated", "archived"'],
     [{ trust: 0.5 }, 'trust: must be one of "quarantined", "low", "medium", "high"'],
-    [{ keywords: "rate" }, "keywords: must be a list, not a string"],
+    [{ keywords: 5 }, "keywords: must be a list, not a number"],
     [{ supersedes: "@x" }, "supersedes: must begin with a letter or digit, then letters, digits and . _ : @ / -, at most 128 bytes"],
   ])("%j is refused: %s", async (change, message) => {
     const { fails } = openTools();

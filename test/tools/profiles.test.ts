@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { estimateTokens } from "../../src/kernel/tokens.ts";
 import { instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
 import { catalog } from "../../src/tools/catalog.ts";
+import { descriptionsOf } from "../../src/tools/describe-tool.ts";
 import { profiles, selectTools } from "../../src/tools/profiles.ts";
 import { listTokenCost, tokenCost } from "../../src/tools/token-cost.ts";
 import { toolsets } from "../../src/tools/tool.ts";
@@ -9,9 +10,23 @@ import { toolsets } from "../../src/tools/tool.ts";
 const namesOf = (selection: Parameters<typeof selectTools>[0]): string[] => selectTools(selection).map(({ name }) => name);
 
 describe("profiles", () => {
-  test("all is the default and leaves nothing out", () => {
-    expect(selectTools()).toEqual(catalog);
+  test("all leaves nothing out", () => {
     expect(selectTools({ profile: "all" })).toEqual(catalog);
+  });
+
+  test("the default is one tool for each thing to do, and none of the families that came from elsewhere", () => {
+    expect(selectTools()).toEqual(selectTools({ profile: "default" }));
+    const offered = selectTools();
+    expect(offered.length).toBeLessThanOrEqual(18);
+    const families = new Set(offered.map(({ toolset }) => toolset));
+    for (const family of ["agentcheckpoint", "session", "research", "admin"]) expect(families).not.toContain(family);
+    for (const family of ["state", "workflow", "lease", "journal", "knowledge", "resume"]) expect(families).toContain(family);
+  });
+
+  test("a toolset that is asked for by name comes whole, unless a profile is named too", () => {
+    expect(namesOf({ toolsets: ["session"] })).toEqual(["session_save", "session_restore"]);
+    expect(namesOf({ toolsets: ["workflow"] })).toContain("workflow_status");
+    expect(() => selectTools({ profile: "default", toolsets: ["session"] })).toThrow("nothing is left");
   });
 
   test("agentcheckpoint is exactly that system's five tools", () => {
@@ -70,7 +85,7 @@ describe("profiles", () => {
   });
 
   test.each([
-    [{ profile: "everything" }, "profile: must be one of all, coding, coordination, agentcheckpoint, sidecar, goldfish, sage"],
+    [{ profile: "everything" }, "profile: must be one of default, all, coding, coordination, agentcheckpoint, sidecar, goldfish, sage"],
     [
       { toolsets: ["state", "kv"] },
       'tools: "kv" is unknown; must be some of state, agentcheckpoint, workflow, lease, session, history, journal, research, knowledge, resume, admin',
@@ -81,11 +96,52 @@ describe("profiles", () => {
   });
 });
 
+describe("descriptions", () => {
+  /** `checkpoint` and `resume` are ordinary words too: they name a tool where a pointer or a call stands. */
+  const named = (text: string): string[] =>
+    catalog.map(({ name }) => name).filter((name) => (name.includes("_") ? new RegExp(`\\b${name}\\b`) : new RegExp(`: ${name}\\b|\\bcall ${name}\\b`)).test(text));
+  const selections: Parameters<typeof selectTools>[0][] = [
+    ...profiles.map((profile) => ({ profile })),
+    // Goldfish's one tool can write.
+    ...profiles.filter((profile) => profile !== "goldfish").map((profile) => ({ profile, readOnly: true })),
+    ...toolsets.map((toolset) => ({ toolsets: [toolset] })),
+  ];
+
+  test.each(selections)("%j: no tool that is not offered is named", (selection) => {
+    const tools = selectTools(selection);
+    const offered = new Set(tools.map(({ name }) => name));
+    for (const { name, description } of descriptionsOf(tools))
+      expect(
+        named(description).filter((other) => !offered.has(other)),
+        `${name}: ${description}`,
+      ).toEqual([]);
+    expect(named(instructionsFor(tools)).filter((other) => !offered.has(other))).toEqual([]);
+  });
+
+  test("with everything offered they point at each other", () => {
+    const pointed = descriptionsOf(catalog).flatMap(({ name, description }) => named(description).filter((other) => other !== name));
+    expect(new Set(pointed).size).toBeGreaterThan(12);
+    expect(pointed).toContain("checkpoint");
+  });
+
+  test("a sentence about another tool is a pointer: the text itself names none", () => {
+    for (const { name, description } of catalog)
+      expect(
+        named(description).filter((other) => other !== name),
+        name,
+      ).toEqual([]);
+  });
+});
+
 describe("the token budget", () => {
   const costOf = (profile: string): number => tokenCost(selectTools({ profile }), instructionsFor(selectTools({ profile })));
 
   test.each(["coding", "coordination"])("what a model reads of %s, instructions included, is at most 2,500 tokens", (profile) => {
     expect(costOf(profile)).toBeLessThanOrEqual(2_500);
+  });
+
+  test("the default costs at most 3,300", () => {
+    expect(costOf("default")).toBeLessThanOrEqual(3_300);
   });
 
   test("the whole list of all tools as it travels, instructions included, is at most 7,500 tokens; what a model reads of it far less", () => {
@@ -94,8 +150,8 @@ describe("the token budget", () => {
   });
 
   test("no tool is a glutton", () => {
-    // Nearly all of save_checkpoint are parameters and fixed words that callers of the replaced system send.
-    for (const tool of catalog) expect(listTokenCost([tool]), tool.name).toBeLessThanOrEqual(tool.name === "save_checkpoint" ? 515 : 450);
+    // Nearly all of these two are parameters and fixed words that callers of the replaced systems send.
+    for (const tool of catalog) expect(listTokenCost([tool]), tool.name).toBeLessThanOrEqual(["save_checkpoint", "checkpoint"].includes(tool.name) ? 515 : 450);
   });
 
   /** Texts of the kinds we measure, counted with the tokenizers o200k_base and that of Claude 2. */

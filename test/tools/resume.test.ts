@@ -200,8 +200,7 @@ describe("resume", () => {
     [{ max_tokens: 199 }, "max_tokens"],
     [{ max_tokens: 20_001 }, "max_tokens"],
     [{ since_revision: -1 }, "since_revision"],
-    [{ agent_id: "" }, "agent_id"],
-    [{ query: "" }, "query"],
+    [{ agent_id: "a\0" }, "agent_id"],
   ])("%j is refused, naming %s", async (args, field) => {
     expect(await openTools().fails("resume", args)).toMatchObject({ code: "invalid_input", details: { field } });
   });

@@ -165,6 +165,19 @@ describe("request keys", () => {
     expect(await runTool(tool, args, { ...base, writer: "somebody else" }, { requestKey: "once" }, () => {})).toMatchObject({ ok: false, error: { code: "request_key_reused" } });
   });
 
+  test.each(calls)("%s %j takes its key as an argument too, and it is the same key", async (name, args) => {
+    const { call, fails } = await openPrepared();
+    const first = await call(name, { ...args, request_key: "once" });
+    expect(await call(name, args, { requestKey: "once" })).toEqual(first);
+    expect(await call(name, { request_key: "once", ...args }, { requestKey: "once" })).toEqual(first);
+    expect(await fails(name, { ...args, request_key: "twice" }, { requestKey: "once" })).toMatchObject({ code: "invalid_input", details: { field: "request_key" } });
+  });
+
+  test.each([5, "x".repeat(257), "a\0b", {}])("%j is no request_key", async (key) => {
+    const { fails } = openTools();
+    expect(await fails("state_set", { key: "k", value: 1, request_key: key })).toMatchObject({ code: "invalid_input", details: { field: "request key" } });
+  });
+
   test("the same call in flight twice has one effect", async () => {
     const { call } = openTools();
     const answers = await Promise.all(Array.from({ length: 8 }, () => call("workflow_create", { name: "w" }, { requestKey: "once" })));
@@ -183,5 +196,6 @@ describe("request keys", () => {
     await call("state_set", { key: "k", value: 1 });
     expect((await call("state_get", { key: "k" }, { requestKey: "once" })).found).toBe(true);
     expect((await call("state_get", { key: "k" }, { requestKey: "" })).found).toBe(true);
+    expect((await call("state_get", { key: "k", request_key: "once" })).found).toBe(true);
   });
 });

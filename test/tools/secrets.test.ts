@@ -139,8 +139,8 @@ describe("secrets are told by their looks", () => {
   });
 
   test("takes time in proportion to a value's length alone, also for what is made to be slow", () => {
-    const mebibyte = 1_048_576;
-    const fill = (piece: string): string => piece.repeat(Math.ceil(mebibyte / piece.length)).slice(0, mebibyte);
+    const [bytes, times] = [65_536, 8];
+    const fill = (piece: string, length: number): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
     const hostile = [
       "a",
       "words and more words, ",
@@ -164,11 +164,14 @@ describe("secrets are told by their looks", () => {
       "日本",
     ];
     const millisecondsOf = (text: string): number => cpuMsOf(() => void redactSecrets(text, findSecrets(text)));
-    millisecondsOf(fill("warm up, "));
-    const figures = hostile.map((piece): [string, number] => [JSON.stringify(piece.slice(0, 20)), Math.round(millisecondsOf(fill(piece)))]);
-    process.stdout.write(`milliseconds for 1 MiB of: ${figures.map(([piece, ms]) => `${piece} ${ms}`).join(", ")}\n`);
-    // Some tens of milliseconds each; quadratic work would take minutes.
-    for (const [, ms] of figures) expect(ms).toBeLessThan(1_000);
+    millisecondsOf(fill("warm up, ", bytes * times));
+    for (const piece of hostile) {
+      // In turns, and the quickest of each: what else the machine does counts for both. Below a millisecond the processor's time is not told exactly.
+      const laps = Array.from({ length: 3 }, () => [bytes, bytes * times].map((length) => millisecondsOf(fill(piece, length))) as [number, number]);
+      const quickest = (of: 0 | 1): number => Math.max(1, ...[Math.min(...laps.map((lap) => lap[of]))]);
+      // Work that grows with the square of the length would take 64 times as long.
+      expect(quickest(1) / quickest(0), JSON.stringify(piece.slice(0, 20))).toBeLessThan(4 * times);
+    }
   });
 });
 
@@ -330,5 +333,50 @@ describe("the switch for secrets", () => {
         "workspace",
       ].sort(),
     );
+  });
+});
+
+describe("secrets in JSON text are found in what the text stands for", () => {
+  const url = "postgres://u:hunter2secret@h/db";
+  const github = `ghp_${letters(36)}`;
+  const awsKey = `${letters(19)}/${letters(19)}/`;
+  const escaped: readonly [what: string, text: string, secret: string][] = [
+    ["an escaped slash in a URL", JSON.stringify({ url }).replaceAll("/", "\\/"), "hunter2secret"],
+    ["an escaped slash in a key", JSON.stringify({ aws_secret_access_key: awsKey }).replaceAll("/", "\\/"), awsKey],
+    ["an escaped letter", JSON.stringify({ t: github }).replace("_", "\\u005f"), github],
+    ["deep inside", JSON.stringify([{ a: [{ t: github }] }]).replace("_", "\\u005f"), github],
+    ["the name of a member", JSON.stringify({ [github]: 1 }).replace("_", "\\u005f"), github],
+    ["a plain string", JSON.stringify(github).replace("_", "\\u005f"), github],
+    ["JSON text within JSON text", JSON.stringify(JSON.stringify({ t: github }).replace("_", "\\u005f")), github],
+    ["beside one that is plain", `{"a":"AKIA${capitals(16)}","t":"${github.replace("_", "\\u005f")}"}`, github],
+  ];
+  const writes: readonly [tool: string, args: (text: string) => object][] = [
+    ["set_state", (value) => ({ key: "k", value })],
+    ["force_set_state", (value) => ({ key: "k", value })],
+    ["state_set", (value) => ({ key: "k", value })],
+    ["state_commit", (value) => ({ writes: [{ key: "k", value: { nested: [value] } }] })],
+    ["checkpoint", (description) => ({ description })],
+  ];
+
+  test.each(escaped)("%s", async (_, text, secret) => {
+    for (const [tool, args] of writes) {
+      const refusing = openTools({ server: { secrets: "refuse" } });
+      const refused = await refusing.fails(tool, args(text));
+      expect([tool, refused.code]).toEqual([tool, "invalid_input"]);
+      expect(JSON.stringify(refused)).not.toContain(secret);
+
+      const redacting = openTools({ server: { secrets: "redact" } });
+      await redacting.call(tool, args(text));
+      const stored = JSON.stringify((await redacting.base.store.read({ start: "" })).entries);
+      for (const form of [secret, secret.replaceAll("/", "\\\\/"), secret.replace("_", "\\\\u005f")]) expect(stored).not.toContain(form);
+      expect(stored).toContain("[redacted:");
+    }
+  });
+
+  test("text without a secret is stored as it came, escapes included", async () => {
+    const { call } = openTools({ server: { secrets: "redact" } });
+    const text = '{"path":"a\\/b",  "n":1.0}';
+    await call("state_set", { key: "k", value: text });
+    expect((await call("state_get", { key: "k" })).value).toBe(text);
   });
 });

@@ -24,6 +24,7 @@ export async function runOnStores(args: readonly string[], { signal }: { readonl
     openScratch,
     verify: () => Promise.reject(new Error("Not asked for.")),
     planClientChange: () => Promise.reject(new Error("Not asked for.")),
+    printServer: () => Promise.reject(new Error("Not asked for.")),
     serve: async () => {
       throw new Error("These tests serve nothing.");
     },

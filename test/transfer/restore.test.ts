@@ -11,6 +11,7 @@ import { restoreInPlace } from "../../src/transfer/files/restore-in-place.ts";
 import { keyPages, recordsOf } from "../../src/transfer/stores/dump-pages.ts";
 import { openCommandLine } from "../support/cli-host.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { soon } from "../support/soon.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { runOnStores } from "./cli-stores.ts";
 
@@ -28,6 +29,12 @@ const on = async (url: string, ...args: string[]) => JSON.parse((await holdfast(
 const here = (...args: string[]) => on(store, ...args);
 const fresh = (name: string): string => `sqlite:${join(folder, `${name}.db`)}`;
 
+/** The machine's clock shows another millisecond than now. */
+const aMomentLater = (): Promise<void> => {
+  const nowMs = Date.now();
+  return soon(() => expect(Date.now()).toBeGreaterThan(nowMs + 1));
+};
+
 describe("a backup is restored", () => {
   test("with its history, and above everything that can have been given since", async () => {
     await here("set", "a", "1");
@@ -42,8 +49,11 @@ describe("a backup is restored", () => {
     expect(next.version).toBeGreaterThan(1_000_000_000);
     expect(next.revision).toBeGreaterThan(1_000_000_000);
     expect(after).toMatchObject({ version: 2 });
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const { token } = await on(there, "lease", "acquire", "deploy", "--ttl", "1s", "--agent", "bob");
+    const { token } = await soon(async () => {
+      const taken = await on(there, "lease", "acquire", "deploy", "--ttl", "1s", "--agent", "bob");
+      expect(taken.acquired).toBe(true);
+      return taken;
+    });
     expect(token).toBeGreaterThan(before as number);
     expect(token).toBeGreaterThan(1_000_000_000);
     expect((await on(there, "history", "log", "a")).total).toBe(2);
@@ -55,9 +65,9 @@ describe("a backup is restored", () => {
     await here("set", "a", "1");
     await here("knowledge", "save", "limits", "Parcels may weigh thirty kilos");
     await here("set", "later", "1");
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await aMomentLater();
     const moment = new Date().toISOString();
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await aMomentLater();
     await here("knowledge", "save", "limits", "Letters are another matter");
     await here("rm", "a");
     await here("set", "late", "1", "--request-key", "late");

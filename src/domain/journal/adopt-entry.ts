@@ -5,6 +5,7 @@ import type { Scope } from "../../store/transact.ts";
 import type { AdoptOptions, Landing } from "../adoption.ts";
 import { adopt } from "../adoption.ts";
 import { journalKeys } from "../keyspace.ts";
+import { requireTime } from "../read-fields.ts";
 import type { KnownWorkspace } from "../workspace/known-workspaces.ts";
 import { knownWorkspaceRanges, rememberWorkspace } from "../workspace/known-workspaces.ts";
 import { globalPlace } from "./journal.ts";
@@ -26,7 +27,7 @@ const idForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: KnownWorkspace, options: AdoptOptions): Promise<Landing> {
   const { id, createdAtMs, sessionId, global, description, highlights, activeFiles, tags, gitBranch, workContext } = foreign;
   if (!idForm.test(id)) throw invalidInput("id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");
-  if (!Number.isSafeInteger(createdAtMs) || createdAtMs < 0) throw invalidInput("timestamp", "must be a time after 1970");
+  requireTime(createdAtMs, "timestamp");
   requireEntryText(foreign);
   requireSessionId(sessionId);
   const place = global ? globalPlace : workspace.id;

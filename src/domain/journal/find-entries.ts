@@ -2,6 +2,7 @@ import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { findText } from "../../search/find-text.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, keyRange, rangeBefore } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys } from "../keyspace.ts";
@@ -35,10 +36,15 @@ export interface EntryPage {
 }
 
 /** Newest first. */
-export async function listEntries({ store }: Reader, query: EntryQuery): Promise<EntryPage> {
-  const { ids, ...page } = await listEntryIds({ store }, query);
-  return { entries: await readEntries({ store }, ids), ...page };
+export function listEntries(scope: Reader, query: EntryQuery): Promise<EntryPage> {
+  return readTogether(scope.store, async (store) => {
+    const { ids, ...page } = await listEntryIds({ store }, query);
+    return { entries: await readEntries({ store }, ids), ...page };
+  });
 }
+
+/** Give it back as `before` to go on after this entry. */
+export const positionOf = ({ createdAtMs, id }: JournalEntry): string => journalKeys.listed.positionOf(journalKeys.listed.key(globalPlace, createdAtMs, id));
 
 /** The same list without what stands in the entries. */
 export async function listEntryIds(
@@ -97,14 +103,14 @@ const readAtOnce = 50;
 
 export async function searchEntries(
   { store }: Reader,
-  { workspace, query, limit, fromMs }: { readonly workspace: Workspace; readonly query: string; readonly limit: number; readonly fromMs?: number },
+  { workspace, query, limit, fromMs, untilMs }: Pick<EntryQuery, "workspace" | "limit" | "fromMs" | "untilMs"> & { readonly query: string },
 ): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }> {
   if (query.trim() === "") throw invalidInput("query", "must have a word to look for; it is empty");
   const found = await findText(store, {
     areas: placesOf(workspace).map(journalKeys.area),
     question: query,
     // Age is known only after reading: with a limit in time all candidates are looked at.
-    limit: fromMs === undefined ? limit : limits.searchCandidatesMax,
+    limit: fromMs === undefined && untilMs === undefined ? limit : limits.searchCandidatesMax,
   });
   const hits: EntryHit[] = [];
   for (let start = 0; start < found.hits.length && hits.length < limit; start += readAtOnce) {
@@ -113,7 +119,8 @@ export async function searchEntries(
     const entries = new Map((await readEntries({ store }, ids)).map((entry) => [entry.id, entry]));
     for (const [i, { score, matched }] of some.entries()) {
       const entry = entries.get(ids[i] as string);
-      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && hits.length < limit) hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
+      if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && entry.createdAtMs < (untilMs ?? Number.POSITIVE_INFINITY) && hits.length < limit)
+        hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
     }
   }
   return { hits, revision: found.revision };

@@ -22,6 +22,8 @@ export interface SaveEntry extends EntryText {
 
 export interface SavedEntry {
   readonly id: string;
+  /** Where it was saved: of a repeated request, the first one's. */
+  readonly workspace: Pick<Workspace, "id" | "name">;
   readonly sessionId: string;
   readonly gitBranch?: string;
   readonly gitCommit?: string;
@@ -43,7 +45,17 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
   const gitBranch = input.gitBranch ?? workspace.branch;
   const sessionKey = journalKeys.session(workspace.id, sessionId);
   return transact<
-    { id: string; sessionId: string; createdAtMs: number; sessionHighlights: number; droppedHighlights?: number; gitBranch: string | null; gitCommit: string | null },
+    {
+      id: string;
+      /** Absent from notes that were stored before it was kept. */
+      workspace?: { id: string; name: string };
+      sessionId: string;
+      createdAtMs: number;
+      sessionHighlights: number;
+      droppedHighlights?: number;
+      gitBranch: string | null;
+      gitCommit: string | null;
+    },
     SavedEntry
   >(scope, {
     async decide() {
@@ -84,6 +96,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
         ],
         note: {
           id,
+          workspace: { id: workspace.id, name: workspace.name },
           sessionId,
           createdAtMs,
           sessionHighlights: merged.kept.length,
@@ -95,6 +108,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
     },
     finish: (note, committed) => ({
       id: note.id,
+      workspace: note.workspace ?? { id: workspace.id, name: workspace.name },
       sessionId: note.sessionId,
       gitBranch: note.gitBranch ?? undefined,
       gitCommit: note.gitCommit ?? undefined,

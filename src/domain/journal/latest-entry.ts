@@ -1,3 +1,4 @@
+import { readTogether } from "../../store/read-together.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -21,7 +22,10 @@ const newsMax = 3;
  * What was done last in a workspace. A note that somebody saved for every workspace is worth knowing, but whoever asks what they were
  * working on does not mean it. `isMeant` leaves out entries of other kinds.
  */
-export async function readLatest(scope: Pick<Scope, "store">, workspace: Workspace, isMeant: (entry: JournalEntry) => boolean = () => true): Promise<Latest> {
+export const readLatest = (scope: Pick<Scope, "store">, workspace: Workspace, isMeant: (entry: JournalEntry) => boolean = () => true): Promise<Latest> =>
+  readTogether(scope.store, (store) => lookForLatest({ store }, workspace, isMeant));
+
+async function lookForLatest(scope: Pick<Scope, "store">, workspace: Workspace, isMeant: (entry: JournalEntry) => boolean): Promise<Latest> {
   const isFromHere = ({ workspace: { id } }: JournalEntry): boolean => id === workspace.id || workspace.formerIds.includes(id);
   const own = await lookThrough(scope, { workspace, from: "workspace" }, isMeant);
   const global = await lookThrough(scope, { workspace, from: "global", fromMs: own.found?.createdAtMs }, (entry) => isFromHere(entry) && isMeant(entry));

@@ -1,4 +1,5 @@
 import { rangeAfter } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Scope } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
 import { toNote } from "./knowledge.ts";
@@ -18,10 +19,14 @@ export interface NotesQuery {
 const page = { charactersMax: 1_000_000, readAtOnce: 20, lookedAtMax: 2_000 } as const;
 
 /** Notes of every status and trust in the order of their names, for people. A page may be short and still have a next one. */
-export async function listNotes(
-  { store }: Pick<Scope, "store">,
-  { status, prefix = "", limit, after }: NotesQuery,
-): Promise<{ readonly notes: readonly Note[]; readonly next?: string }> {
+export const listNotes = (scope: Pick<Scope, "store">, query: NotesQuery): Promise<NotesPage> => readTogether(scope.store, (store) => readPage({ store }, query));
+
+interface NotesPage {
+  readonly notes: readonly Note[];
+  readonly next?: string;
+}
+
+async function readPage({ store }: Pick<Scope, "store">, { status, prefix = "", limit, after }: NotesQuery): Promise<NotesPage> {
   const all = knowledgeKeys.notes(prefix);
   const notes: Note[] = [];
   let last = after;

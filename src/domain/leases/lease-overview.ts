@@ -1,4 +1,5 @@
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Entry, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys } from "../keyspace.ts";
@@ -26,8 +27,11 @@ const waitersMax = 50;
 /** Leases looked up with one read: three keys each. */
 const readAtOnce = 300;
 
-/** Live leases in the order of their names, with their age and who waits, for a person who asks what is stuck. Several reads, so a moment's change may show in one only. */
-export async function readLeaseOverview({ store }: Pick<Scope, "store">, limit: number, after?: string): Promise<LeasePage> {
+/** Live leases in the order of their names, with their age and who waits, for a person who asks what is stuck. */
+export const readLeaseOverview = (scope: Pick<Scope, "store">, limit: number, after?: string): Promise<LeasePage> =>
+  readTogether(scope.store, (store) => readPage({ store }, limit, after));
+
+async function readPage({ store }: Pick<Scope, "store">, limit: number, after?: string): Promise<LeasePage> {
   const range = after === undefined ? leaseKeys.deadlines : rangeAfter(leaseKeys.deadlines, leaseKeys.deadline(after));
   const { entries: deadlines, more, nowMs, revision } = await store.read(range, { limit });
   const leases: LeaseOverview[] = [];

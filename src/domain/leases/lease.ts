@@ -57,12 +57,15 @@ export const takeWrites = (resource: string, holder: string, ttlMs: number, voic
   extendWrite(resource, holder, ttlMs, voice, op),
 ];
 
-/** The same holder for longer: only the deadline is written, so the token stays. `op` undefined = another write of the commit carries the record. */
-export const extendWrite = (resource: string, holder: string, ttlMs: number, voice: LeaseVoice, op: string | undefined): Write => ({
+/**
+ * The same holder for longer: only the deadline is written, so the token stays. `op` undefined = another write of the commit carries the record.
+ * `leftMs`: what the holder has left in any case, where asking again must not make it less.
+ */
+export const extendWrite = (resource: string, holder: string, ttlMs: number, voice: LeaseVoice, op: string | undefined, leftMs = 0): Write => ({
   op: "put",
   key: leaseKeys.deadline(resource),
   value: { holder, ttlMs },
-  ttlMs,
+  ttlMs: Math.max(ttlMs, leftMs),
   record: op === undefined ? undefined : { ...voice, op },
   lapse: { ...voice, op: "lapse" },
 });

@@ -58,7 +58,7 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, wait
           if (live?.holder === holder)
             return {
               checks: guard(resource, live.token).checks,
-              writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew")],
+              writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew", live.expiresAtMs - snapshot.nowMs)],
               note: { holder, token: live.token },
             };
           const othersWait = snapshot.entries.some((entry) => entry.key === leaseKeys.waiting(resource));

@@ -1,6 +1,6 @@
 import { randomHex } from "../../kernel/ids.ts";
 import { keyRange } from "../../store/ranges.ts";
-import type { Check, Snapshot, Write } from "../../store/store.ts";
+import type { Check, Revision, Snapshot, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { leaseKeys } from "../keyspace.ts";
@@ -45,7 +45,8 @@ export class Line {
     const { store, clock, signal } = this.#scope;
     for (;;) {
       const ticket = await this.#showSignOfLife();
-      const snapshot = await store.read([...leaseRanges(this.#resource), leaseKeys.queue(this.#resource)]);
+      const waiting = leaseKeys.waiting(this.#resource);
+      const snapshot = await store.read([...leaseRanges(this.#resource), leaseKeys.queue(this.#resource), keyRange(waiting)]);
       const { live } = leaseIn(snapshot, this.#resource);
       const tickets = this.#tickets(snapshot);
       const position = tickets.indexOf(ticket);
@@ -53,7 +54,10 @@ export class Line {
       const leftMs = this.#untilMs - clock.nowMs();
       // A caller that is gone must not be given the lease: nobody would release it.
       if (signal?.aborted) return { is: "not yet", live, position: position + 1 };
-      if (live === undefined && position === 0) return this.#turn(ticket, tickets.length);
+      if (live === undefined && position === 0) {
+        const sign = snapshot.entries.find((entry) => entry.key === waiting);
+        return this.#turn(ticket, tickets.length === 1 ? sign?.revision : undefined);
+      }
       if (leftMs <= 0) return { is: "not yet", live, position: position + 1 };
       // Nothing is written when a lease or a ticket ahead expires, so look again at the first such moment.
       const expiries = snapshot.entries.flatMap((entry) => (entry.expiresAtMs === undefined ? [] : [entry.expiresAtMs - snapshot.nowMs]));
@@ -62,15 +66,17 @@ export class Line {
     }
   }
 
-  #turn(ticket: string, waiters: number): Turn {
-    const alone: Write[] = waiters === 1 ? [{ op: "delete", key: leaseKeys.waiting(this.#resource) }] : [];
+  /** `lastSign`: the revision of the sign that somebody waits, where nobody else does. Whoever has joined since then has written it anew, and it stays. */
+  #turn(ticket: string, lastSign: Revision | undefined): Turn {
+    const waiting = leaseKeys.waiting(this.#resource);
     return {
       is: "ours",
       checks: [
         { key: leaseKeys.deadline(this.#resource), is: "absent" },
         { key: ticket, is: "present" },
+        ...(lastSign === undefined ? [] : [{ key: waiting, revision: lastSign }]),
       ],
-      writes: [{ op: "delete", key: ticket }, ...alone],
+      writes: [{ op: "delete", key: ticket }, ...(lastSign === undefined ? [] : [{ op: "delete" as const, key: waiting }])],
     };
   }
 

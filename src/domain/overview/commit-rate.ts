@@ -28,7 +28,8 @@ interface Point {
 export const newRateMemory = (): RateMemory => ({ points: [] });
 
 const minuteMs = 60_000;
-const minutesShown = 60;
+/** Steps of time in one answer; a minute each unless another length is asked for. */
+export const stepsShown = 60;
 /** Rows read at once from the end of the log: of a quiet hour they are all there is to know. */
 const newestRows = 300;
 /** Single looks into the log for one answer: the beginnings of a busy hour's minutes are estimated at first, and found with the next answers. */
@@ -43,10 +44,10 @@ const precision = 1 / 4_000;
 export async function readCommitRate(
   store: Store,
   memory: RateMemory,
-  { nowMs, revision, gaps }: { readonly nowMs: number; readonly revision: Revision; readonly gaps: Gaps },
+  { nowMs, revision, gaps, stepMs = minuteMs }: { readonly nowMs: number; readonly revision: Revision; readonly gaps: Gaps; readonly stepMs?: number },
 ): Promise<CommitRate> {
-  const lastMs = Math.floor(nowMs / minuteMs) * minuteMs;
-  const starts = Array.from({ length: minutesShown }, (_, i) => lastMs - (minutesShown - 1 - i) * minuteMs);
+  const lastMs = Math.floor(nowMs / stepMs) * stepMs;
+  const starts = Array.from({ length: stepsShown }, (_, i) => lastMs - (stepsShown - 1 - i) * stepMs);
   // The store was set back under us: what was seen did not happen.
   if (memory.points.some((point) => point.revision > revision)) memory.points = [];
   const { points, estimated } = await findBeginnings(store, memory.points, starts, revision);

@@ -1,4 +1,5 @@
 import { keyRange } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Range } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
@@ -13,6 +14,8 @@ export interface AbandonedRun {
   readonly lastStep: number;
   /** Whose claim lapsed. */
   readonly holder: string;
+  /** Of that claim. */
+  readonly token: number;
   /** When that one last gave a sign of life, as far as the run shows it. */
   readonly sinceMs: number;
 }
@@ -29,7 +32,7 @@ const claimsScannedMax = 500;
 /** What waits for somebody who may never come: lapsed claims, leases held for long, lines of waiters. `leases`: those that are live. */
 export async function findStuckWork({ store }: Pick<Scope, "store">, leases: readonly LeaseOverview[], nowMs: number): Promise<StuckWork> {
   return {
-    abandoned: await findAbandoned({ store }),
+    abandoned: await readTogether(store, (together) => findAbandoned({ store: together })),
     longHeld: leases.filter((lease) => nowMs - lease.heldSinceMs > longHeldMs),
     awaited: leases.filter((lease) => lease.waiters.length > 0),
   };
@@ -47,15 +50,15 @@ async function findAbandoned({ store }: Pick<Scope, "store">): Promise<Abandoned
   const live = new Set(deadlines.entries.map(({ key }) => key));
   const lapsed = holders.flatMap((holder, i) => {
     const runId = runIds[i] as string;
-    return live.has(leaseKeys.deadline(workflowKeys.resource(runId))) ? [] : [{ runId, holder: (holder.value as { holder: string }).holder }];
+    return live.has(leaseKeys.deadline(workflowKeys.resource(runId))) ? [] : [{ runId, holder: (holder.value as { holder: string }).holder, token: holder.revision }];
   });
   if (lapsed.length === 0) return [];
   const runs = await store.read(lapsed.map(({ runId }): Range => keyRange(workflowKeys.run(runId))));
   const byKey = new Map(runs.entries.map((entry) => [entry.key, entry]));
-  return lapsed.flatMap(({ runId, holder }) => {
+  return lapsed.flatMap(({ runId, holder, token }) => {
     const entry = byKey.get(workflowKeys.run(runId));
     if (entry === undefined) return [];
     const run = entry.value as unknown as Run;
-    return isFinished(run) ? [] : [{ runId, name: run.name, lastStep: run.lastStep, holder, sinceMs: entry.updatedAtMs }];
+    return isFinished(run) ? [] : [{ runId, name: run.name, lastStep: run.lastStep, holder, token, sinceMs: entry.updatedAtMs }];
   });
 }

@@ -5,6 +5,7 @@ import type { Scope } from "../../store/transact.ts";
 import type { AdoptOptions, Landing } from "../adoption.ts";
 import { adopt } from "../adoption.ts";
 import { researchKeys } from "../keyspace.ts";
+import { requireTime } from "../read-fields.ts";
 import type { ResearchContent } from "./checkpoint.ts";
 import { requireResearchContent } from "./checkpoint.ts";
 import { checkpointWrites } from "./checkpoints.ts";
@@ -22,7 +23,7 @@ const idBytesMax = 180;
 export function adoptCheckpoint(scope: Scope, { id, savedAtMs, ...rest }: ForeignCheckpoint, options: AdoptOptions): Promise<Landing> {
   if (!idForm.test(id) || id !== id.normalize("NFC") || Buffer.byteLength(id) > idBytesMax)
     throw invalidInput("id", `must begin with a letter or digit, then letters, digits and . _ -, at most ${idBytesMax} bytes`);
-  if (!Number.isSafeInteger(savedAtMs) || savedAtMs < 0) throw invalidInput("saved", "must be a time after 1970");
+  requireTime(savedAtMs, "saved");
   const content = requireResearchContent(rest);
   const key = researchKeys.checkpoint(id);
   const contentKey = researchKeys.content(canonicalJson(content));

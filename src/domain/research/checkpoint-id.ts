@@ -16,7 +16,7 @@ export function slugOf(text: string): string {
     // Composed, so that a file system that composes names gives the same name back; after them, because one may stand between a letter and its accent.
     .normalize("NFC")
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, "-")
-    .replaceAll(/^[-\p{M}]+|-+$/gu, "");
+    .replaceAll(/^[-\p{M}]+|(?<!-)-+$/gu, "");
   return cut(dashed).normalize("NFC") || "untitled";
 }
 

@@ -22,7 +22,7 @@ function isAlmostEqual(a: string, b: string): boolean {
 const turning = /\p{N}|^(?:no|not|never|none|cannot|without|.+n['’]t|nicht|nie|kein|keine|pas|sans|nunca|sin|не)$/u;
 
 const turningWords = (text: string): string =>
-  Array.from(text.toLowerCase().matchAll(/[\p{L}\p{N}\p{M}'’.]*[\p{L}\p{N}]/gu), ([word]) => word)
+  Array.from(text.toLowerCase().matchAll(/[\p{L}\p{N}\p{M}'’.]+/gu), ([run]) => run.replace(/(?<![\p{M}'’.])[\p{M}'’.]+$/u, ""))
     .filter((word) => turning.test(word))
     .sort()
     .join(" ");

@@ -1,5 +1,6 @@
 import { limits } from "../../store/limits.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Entry, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
@@ -38,7 +39,10 @@ const heldMax = 100;
  * What somebody has in hand: claimed runs and held leases, of one holder or of all. With a holder, also runs whose claim lapsed
  * while it was away and that nobody took: those it should claim again. A run tagged with another workspace is left out.
  */
-export async function readOpenWork({ store }: Pick<Scope, "store">, { holder, workspace }: { readonly holder?: string; readonly workspace?: Workspace }): Promise<OpenWork> {
+export const readOpenWork = (scope: Pick<Scope, "store">, query: { readonly holder?: string; readonly workspace?: Workspace }): Promise<OpenWork> =>
+  readTogether(scope.store, (store) => lookForOpenWork({ store }, query));
+
+async function lookForOpenWork({ store }: Pick<Scope, "store">, { holder, workspace }: { readonly holder?: string; readonly workspace?: Workspace }): Promise<OpenWork> {
   const { holders, more } = await findHolders({ store }, holder);
   if (holders.length === 0) return { runs: [], leases: [], more };
   const resources = holders.map((entry) => leaseKeys.resourceOfHolder(entry.key));
@@ -64,7 +68,9 @@ export async function readOpenWork({ store }: Pick<Scope, "store">, { holder, wo
       runs.push({ runId, name: run.name, lastStep: run.lastStep, ...held, expiresAtMs: deadline?.expiresAtMs, revision });
     } else if (deadline !== undefined) leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
   }
-  return { runs, leases, more };
+  // Where not all can be shown, the newest are.
+  const newestFirst = (a: OpenRun | OpenLease, b: OpenRun | OpenLease): number => b.revision - a.revision;
+  return { runs: runs.sort(newestFirst), leases: leases.sort(newestFirst), more };
 }
 
 async function findHolders({ store }: Pick<Scope, "store">, holder: string | undefined): Promise<{ readonly holders: readonly Entry[]; readonly more: boolean }> {

@@ -1,5 +1,6 @@
 import { estimateTokens } from "../../kernel/tokens.ts";
 import type { Revision } from "../../store/store.ts";
+import { quoteMark } from "../stored-text.ts";
 
 /** Something to tell: its lines go in together or not at all. */
 export interface PackItem {
@@ -8,6 +9,8 @@ export interface PackItem {
   /** Each line is one line, already marked where it is stored text. */
   readonly lines: readonly string[];
   readonly revision: Revision;
+  /** Items with the same name are one text, in order: where one does not fit, those after it are left out as well. */
+  readonly text?: string;
 }
 export interface PackSection {
   readonly title: string;
@@ -29,7 +32,8 @@ const cited = (line: string, revision: Revision): string => `${line} [r${revisio
 
 /**
  * What fits into a number of tokens. Every section gets its share first, in the order given, then the rest goes round in the same order;
- * an item that does not fit is left out and a smaller one still tried. Every line ends with the revision it stands for.
+ * an item that does not fit is left out and a smaller one still tried, but a text is never left out in its middle: it ends with a mark where it was cut.
+ * Every line ends with the revision it stands for.
  */
 export function makePack(head: readonly string[], sections: readonly PackSection[], revision: Revision, tokensMax: number): Pack {
   const lead = head.map((line) => cited(line, revision)).join("");
@@ -39,10 +43,16 @@ export function makePack(head: readonly string[], sections: readonly PackSection
     for (const [i, section] of sections.entries()) {
       const taken = chosen[i] as Set<PackItem>;
       let allowed = Math.min(left, limitOf(section));
-      for (const item of section.items) {
-        if (taken.has(item)) continue;
-        const cost = Buffer.byteLength(itemText(item)) + (taken.size === 0 ? Buffer.byteLength(titleText(section)) : 0);
-        if (cost > allowed) continue;
+      const cut = new Set<string>();
+      for (const [at, item] of section.items.entries()) {
+        if (taken.has(item) || (item.text !== undefined && cut.has(item.text))) continue;
+        // The first line of a longer text pays for the mark that it may need.
+        const isOpening = item.text !== undefined && section.items[at - 1]?.text !== item.text && section.items[at + 1]?.text === item.text;
+        const cost = Buffer.byteLength(itemText(item) + (taken.size === 0 ? titleText(section) : "") + (isOpening ? cutText(item) : ""));
+        if (cost > allowed) {
+          if (item.text !== undefined) cut.add(item.text);
+          continue;
+        }
         taken.add(item);
         allowed -= cost;
         left -= cost;
@@ -56,8 +66,13 @@ export function makePack(head: readonly string[], sections: readonly PackSection
     lead +
     sections
       .map((section, i) => {
-        const items = section.items.filter((item) => chosen[i]?.has(item));
-        return items.length === 0 ? "" : titleText(section) + items.map(itemText).join("");
+        const taken = chosen[i] as ReadonlySet<PackItem>;
+        const isCutAfter = (item: PackItem, at: number): boolean => {
+          const next = section.items[at + 1];
+          return item.text !== undefined && next?.text === item.text && !taken.has(next);
+        };
+        const lines = section.items.map((item, at) => (taken.has(item) ? itemText(item) + (isCutAfter(item, at) ? cutText(item) : "") : ""));
+        return taken.size === 0 ? "" : titleText(section) + lines.join("");
       })
       .join("");
   const items = chosen.flatMap((taken) => [...taken]);
@@ -67,6 +82,7 @@ export function makePack(head: readonly string[], sections: readonly PackSection
 }
 
 const itemText = ({ lines, revision }: PackItem): string => lines.map((line) => cited(line, revision)).join("");
+const cutText = ({ revision }: PackItem): string => cited(`${quoteMark}…`, revision);
 const titleText = ({ title, revision }: PackSection): string => cited(`## ${title}`, revision);
 /** Of the estimate's own measure: four bytes a token. */
 const bytesFor = (tokens: number): number => tokens * 4;

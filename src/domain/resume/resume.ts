@@ -101,10 +101,10 @@ function journalSection(entry: JournalEntry, { id, formerIds }: Workspace, nowMs
     revision,
     share: 0.3,
     items: [
-      ...storedLines(entry.description, longMax.descriptionCharacters).map((line) => item([line])),
+      ...storedLines(entry.description, longMax.descriptionCharacters).map((line) => ({ ...item([line]), text: "description" })),
       ...(entry.gitBranch === undefined ? [] : [item([oneLine("branch: ", `${entry.gitBranch}${entry.gitCommit === undefined ? "" : ` @ ${entry.gitCommit.slice(0, 10)}`}`)])]),
       ...(entry.activeFiles.length === 0 ? [] : [item([oneLine("files: ", entry.activeFiles.join(", "))])]),
-      ...(entry.workContext === undefined ? [] : storedLines(entry.workContext, longMax.contextCharacters).map((line) => item([line]))),
+      ...(entry.workContext === undefined ? [] : storedLines(entry.workContext, longMax.contextCharacters).map((line) => ({ ...item([line]), text: "context" }))),
     ],
   };
 }

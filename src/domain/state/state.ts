@@ -8,6 +8,8 @@ import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { stateKeys } from "../keyspace.ts";
+import type { VersionConflict } from "./version-conflict.ts";
+import { readConflicts } from "./version-conflict.ts";
 
 /** A lease that must be live and current for a write to land; see `guard` in leases. */
 export interface LeaseGuard {
@@ -27,14 +29,6 @@ export interface StateEntry {
   /** The name that writer gave itself. */
   readonly agent?: string;
   readonly expiresAtMs?: number;
-}
-
-export interface VersionConflict {
-  readonly ok: false;
-  readonly key: string;
-  readonly expectedVersion: number;
-  readonly actualVersion: number;
-  readonly current?: StateEntry;
 }
 
 export interface SetInput {
@@ -72,7 +66,7 @@ export function setState(scope: Scope, input: SetInput): Promise<SetResult> {
       revision: committed.revision,
       expiresAtMs: committed.writes[0]?.expiresAtMs,
     }),
-    refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
+    refused: (failed, at) => conflictOf(scope, failed, at, guard),
   });
 }
 
@@ -93,7 +87,7 @@ export function deleteState(scope: Scope, { key, expectedVersion, guard }: Delet
       note: null,
     }),
     finish: (_, committed) => ({ ok: true, deleted: committed.writes[0]?.existed ?? false, revision: committed.revision }),
-    refused: (failed) => conflictOf(key, expectedVersion, failed, guard),
+    refused: (failed, at) => conflictOf(scope, failed, at, guard),
   });
 }
 
@@ -108,18 +102,22 @@ export async function readState(scope: Scope, key: string, past: { readonly vers
   return entries[0] && toStateEntry(entries[0]);
 }
 
-/** Waits until the key has a version above the given one (or, once seen, is gone), or the time is up; then reads it. */
+/** Waits until the key has a version above the given one or is gone, by deletion or expiry, after it was seen; or the time is up. Then reads it. */
 export async function waitForState(scope: Scope, key: string, versionAbove: number, timeoutMs: number): Promise<StateEntry | undefined> {
   requireKey(key);
   const range = keyRange(stateKeys.key(key));
   const until = scope.clock.nowMs() + timeoutMs;
   // A function of its own: what it read and did not want is forgotten before the wait, and a thousand waiters for a large value hold none of it.
+  let wasThere = false;
   const look = async (): Promise<{ readonly entry?: StateEntry } | { readonly seen: Revision; readonly leftMs: number }> => {
-    const { entries, revision } = await scope.store.read(range);
+    const { entries, revision, nowMs } = await scope.store.read(range);
     const entry = entries[0];
     const leftMs = until - scope.clock.nowMs();
-    const isOver = (entry?.version ?? 0) > versionAbove || leftMs <= 0 || scope.signal?.aborted;
-    return isOver ? { entry: entry && toStateEntry(entry) } : { seen: revision, leftMs };
+    const isOver = (entry === undefined ? wasThere : entry.version > versionAbove) || leftMs <= 0 || scope.signal?.aborted;
+    wasThere = entry !== undefined;
+    if (isOver) return { entry: entry && toStateEntry(entry) };
+    // Nothing is written at the moment a key expires.
+    return { seen: revision, leftMs: entry?.expiresAtMs === undefined ? leftMs : Math.min(leftMs, Math.max(1, entry.expiresAtMs - nowMs)) };
   };
   for (;;) {
     const looked = await look();
@@ -137,7 +135,7 @@ export interface ListInput {
 }
 
 export async function listState(
-  { store }: Scope,
+  { store }: Pick<Scope, "store">,
   { prefix, limit, after, values }: ListInput,
 ): Promise<{ readonly entries: readonly StateEntry[]; readonly more: boolean; readonly revision: Revision }> {
   const range = stateKeys.prefix(prefix);
@@ -188,9 +186,9 @@ export async function commitState(scope: Scope, input: CommitInput): Promise<Com
       note: { keys: input.writes.map((write) => write.key) },
     }),
     finish: (note, committed) => ({ ok: true, revision: committed.revision, results: committed.writes.map((outcome, i) => ({ key: note.keys[i] as string, ...outcome })) }),
-    refused: (failed) => {
+    refused: async (failed, at) => {
       for (const guard of input.guards) throwIfGuardFailed(guard, failed);
-      return { ok: false, conflicts: failed.flatMap(({ check, entry }) => ("version" in check ? [versionConflict(stateKeys.nameOf(check.key), check.version, entry)] : [])) };
+      return { ok: false, conflicts: await readConflicts(scope.store, failed, at) };
     },
   });
 }
@@ -201,9 +199,9 @@ function checksOf(key: string, expectedVersion: number | undefined, guard: Lease
 }
 
 /** A lost lease outranks a version conflict: its holder must stop, not retry. */
-function conflictOf(key: string, expectedVersion: number | undefined, failed: readonly FailedCheck[], guard: LeaseGuard | undefined): VersionConflict {
+async function conflictOf({ store }: Scope, failed: readonly FailedCheck[], at: Revision, guard: LeaseGuard | undefined): Promise<VersionConflict | undefined> {
   if (guard !== undefined) throwIfGuardFailed(guard, failed);
-  return versionConflict(key, expectedVersion ?? 0, failed[0]?.entry);
+  return (await readConflicts(store, failed, at))[0];
 }
 
 function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): void {
@@ -213,14 +211,6 @@ function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): 
     details: { resource_id: guard.resource, token: guard.token },
   });
 }
-
-const versionConflict = (key: string, expectedVersion: number, entry: Entry | undefined): VersionConflict => ({
-  ok: false,
-  key,
-  expectedVersion,
-  actualVersion: entry?.version ?? 0,
-  current: entry && toStateEntry(entry),
-});
 
 const toStateEntry = (entry: Omit<Entry, "createdAtMs">): StateEntry => ({
   key: stateKeys.nameOf(entry.key),

@@ -8,10 +8,11 @@ import type { Scope } from "../../store/transact.ts";
 import type { AdoptOptions, Landing } from "../adoption.ts";
 import { adopt } from "../adoption.ts";
 import { workflowKeys } from "../keyspace.ts";
+import { requireTime } from "../read-fields.ts";
 import { listingWrites, runWrites } from "./run-index.ts";
 import type { Run } from "./workflow.ts";
 import { isFinished } from "./workflow.ts";
-import { requireRunId } from "./workflows.ts";
+import { requireRunId, requireTags } from "./workflows.ts";
 
 export interface ForeignRun {
   readonly runId: string;
@@ -37,7 +38,10 @@ export async function adoptRun(scope: Scope, foreign: ForeignRun, options: Adopt
   const { runId, name, tags, status, createdAtMs, formerAgent, lastStep, steps } = foreign;
   requireRunId(runId);
   requireKey(name, "name");
-  if (!Number.isSafeInteger(createdAtMs) || createdAtMs < 0) throw invalidInput("created_at", "must be a time after 1970");
+  requireTags(tags);
+  if (formerAgent !== undefined) requireKey(formerAgent, "agent_id");
+  requireTime(createdAtMs, "created_at");
+  if (!Number.isSafeInteger(lastStep) || lastStep < 0) throw invalidInput("last_step", "must be a whole number, 0 or more");
   for (const { step, output } of steps) {
     if (!Number.isSafeInteger(step) || step < 0) throw invalidInput("step", "must be a whole number, 0 or more");
     jsonText(output, `output of step ${step}`);

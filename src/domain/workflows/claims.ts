@@ -49,6 +49,13 @@ export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput 
   });
 }
 
+/** The token of the live claim, where this writer made it and no other agent has held the run before; undefined otherwise. */
+export async function readOnlyClaim({ store, writer }: Scope, runId: string): Promise<number | undefined> {
+  const { run, claim, snapshot } = await requireRun(store, runId);
+  const holder = snapshot.entries.find(({ key }) => key === leaseKeys.holder(workflowKeys.resource(runId)));
+  return claim.live !== undefined && holder?.writer === writer && run.formerAgents.length === 0 ? claim.live.token : undefined;
+}
+
 async function decideClaim({ store }: Scope, runId: string, agentId: string, ttlMs: number, tags?: readonly Tag[]): Promise<Decision<ClaimNote, ClaimResult>> {
   const { run, revision, claim, snapshot } = await requireRun(store, runId);
   if (tags !== undefined && (isFinished(run) || !hasTags(run, tags))) return { answer: { ok: false, runId } };
@@ -60,7 +67,7 @@ async function decideClaim({ store }: Scope, runId: string, agentId: string, ttl
   if (live !== undefined)
     return {
       checks: [...checks, { key: leaseKeys.holder(resource), revision: live.token }],
-      writes: [extendWrite(resource, agentId, ttlMs, voiceOf(runId), "renew")],
+      writes: [extendWrite(resource, agentId, ttlMs, voiceOf(runId), "renew", live.expiresAtMs - snapshot.nowMs)],
       note: { runId, token: live.token },
     };
   const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;

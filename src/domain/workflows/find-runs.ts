@@ -1,6 +1,7 @@
 import type { Json } from "../../kernel/json.ts";
-import { compareKeys, keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
-import type { Entry } from "../../store/store.ts";
+import { compareKeys, inRange, keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
+import type { Entry, Range } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { Tag } from "../keyspace.ts";
 import { workflowKeys } from "../keyspace.ts";
@@ -28,30 +29,63 @@ export interface FoundRuns {
   readonly next?: string;
 }
 
+type Reader = Pick<Scope, "store">;
+
 const scanPage = 100;
 /** A filter that matches little must not make one call unbounded. */
 const scannedUsually = 2_000;
 
-export async function findRuns(scope: Scope, { tags, status, claimable, limit, after, scannedMax = scannedUsually }: FindInput): Promise<FoundRuns> {
-  const [firstTag] = tags;
-  const lapsed = claimable ? await lapsedPlaces(scope, firstTag) : [];
-  const whole = claimable
-    ? firstTag === undefined
-      ? workflowKeys.ready.range
-      : workflowKeys.readyTagged.range(firstTag)
-    : firstTag === undefined
-      ? workflowKeys.listed.range
-      : workflowKeys.tagged.range(firstTag);
+/** Runs as of one revision, however many reads that takes. */
+export async function findRuns({ store }: Scope, input: FindInput): Promise<FoundRuns> {
+  if (!input.claimable) return readTogether(store, (together) => lookForRuns({ store: together }, input));
+  const { nowMs } = await store.read({ start: "", end: "" });
+  const due = workflowKeys.claimed.dueBy(nowMs + lapsingMs);
+  return readTogether(store, async (together) => {
+    // The past of both indexes is full of runs that have moved on: their first page is read as it is now, before anything else.
+    const { entries, more } = await together.read([due, rangeFrom(input, input.after)], { values: false });
+    const waiting = entries.filter(({ key }) => !inRange(key, due)).map(({ key }) => key);
+    const page = { keys: waiting.slice(0, scanPage), more: more || waiting.length > scanPage };
+    const lapsed = await lapsedPlaces(
+      { store: together },
+      entries.filter(({ key }) => inRange(key, due)).map(({ key }) => workflowKeys.idOf(key)),
+      input.tags[0],
+    );
+    return lookForRuns({ store: together }, input, lapsed, waiting.length === 0 && more ? undefined : page);
+  });
+}
+
+/** Claims that may lapse before the listing's own moment are looked at, too; whether they have is then seen. */
+const lapsingMs = 1_000;
+
+function indexOf({ tags: [firstTag], claimable }: FindInput): Range {
+  if (claimable) return firstTag === undefined ? workflowKeys.ready.range : workflowKeys.readyTagged.range(firstTag);
+  return firstTag === undefined ? workflowKeys.listed.range : workflowKeys.tagged.range(firstTag);
+}
+
+function rangeFrom(input: FindInput, cursor: string | undefined): Range {
+  const whole = indexOf(input);
+  if (cursor === undefined) return whole;
+  return input.claimable ? rangeAfter(whole, whole.start + cursor) : rangeBefore(whole, whole.start + cursor);
+}
+
+interface IndexPage {
+  readonly keys: readonly string[];
+  readonly more: boolean;
+}
+
+async function readIndex({ store }: Reader, input: FindInput, cursor: string | undefined): Promise<IndexPage> {
+  const { entries, more } = await store.read(rangeFrom(input, cursor), { limit: scanPage, reverse: !input.claimable, values: false });
+  return { keys: entries.map(({ key }) => key), more };
+}
+
+async function lookForRuns(scope: Reader, input: FindInput, lapsed: readonly string[] = [], firstPage?: IndexPage): Promise<FoundRuns> {
+  const { tags, status, claimable, limit, after, scannedMax = scannedUsually } = input;
+  const whole = indexOf(input);
   const runs: RunView[] = [];
   let cursor = after;
   for (let scanned = 0; scanned < scannedMax; scanned += scanPage) {
-    const range = cursor === undefined ? whole : claimable ? rangeAfter(whole, whole.start + cursor) : rangeBefore(whole, whole.start + cursor);
-    const page = await scope.store.read(range, { limit: scanPage, reverse: !claimable, values: false });
-    const keys = withLapsed(
-      page.entries.map((entry) => entry.key),
-      lapsed,
-      { after: cursor === undefined ? "" : whole.start + cursor, isLastPage: !page.more },
-    );
+    const page = scanned === 0 && firstPage !== undefined ? firstPage : await readIndex(scope, input, cursor);
+    const keys = withLapsed(page.keys, lapsed, { after: cursor === undefined ? "" : whole.start + cursor, isLastPage: !page.more });
     const views = await readRuns(
       scope,
       keys.map((key) => workflowKeys.idOf(key)),
@@ -71,15 +105,10 @@ export async function findRuns(scope: Scope, { tags, status, claimable, limit, a
  * A run whose claim has lapsed stands among the claimed until somebody claims: reading must not move it, so its place
  * among the claimable is worked out here. In order; as many as one call looks at.
  */
-async function lapsedPlaces(scope: Scope, tag: Tag | undefined): Promise<string[]> {
-  const { nowMs } = await scope.store.read({ start: "", end: "" });
-  const due = await scope.store.read(workflowKeys.claimed.dueBy(nowMs), { values: false });
+async function lapsedPlaces(scope: Reader, runIds: readonly string[], tag: Tag | undefined): Promise<string[]> {
   const places: string[] = [];
-  for (let from = 0; from < due.entries.length; from += scanPage) {
-    const views = await readRuns(
-      scope,
-      due.entries.slice(from, from + scanPage).map((entry) => workflowKeys.idOf(entry.key)),
-    );
+  for (let from = 0; from < runIds.length; from += scanPage) {
+    const views = await readRuns(scope, runIds.slice(from, from + scanPage));
     for (const view of views) {
       if (view === undefined || view.claimExpiresAtMs !== undefined || (tag !== undefined && !hasTags(view, [tag]))) continue;
       places.push(tag === undefined ? workflowKeys.ready.key(view.priority, view.place, view.runId) : workflowKeys.readyTagged.key(tag, view.priority, view.place, view.runId));
@@ -95,8 +124,8 @@ function withLapsed(keys: readonly string[], lapsed: readonly string[], { after,
   return between.length === 0 ? keys : [...keys, ...between].sort(compareKeys);
 }
 
-/** The runs with these ids, each as of one revision; undefined where there is none. */
-async function readRuns({ store }: Scope, runIds: readonly string[]): Promise<(RunView | undefined)[]> {
+/** The runs with these ids; undefined where there is none. */
+async function readRuns({ store }: Reader, runIds: readonly string[]): Promise<(RunView | undefined)[]> {
   if (runIds.length === 0) return [];
   const snapshot = await store.read(runIds.flatMap((runId) => [keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]));
   const byKey = new Map(snapshot.entries.map((entry) => [entry.key, entry]));
@@ -125,9 +154,11 @@ export interface ResumedRun {
 }
 
 /** What a worker needs to go on: the run, its input and step outputs: the newest `limit`, or those after a given step. */
-export async function resumeRun({ store }: Scope, runId: string, { stepsAfter, limit }: { readonly stepsAfter?: number; readonly limit: number }): Promise<ResumedRun> {
-  const { run, updatedAtMs, claim, snapshot } = await requireRun(store, runId, [keyRange(workflowKeys.input(runId))]);
-  const { steps, more } = await readSteps({ store }, runId, { limit, after: stepsAfter });
-  const input = snapshot.entries.find((entry) => entry.key === workflowKeys.input(runId))?.value;
-  return { view: toRunView(runId, run, updatedAtMs, claim), input, steps: steps.map(({ step, output }) => ({ step, output })), more };
+export function resumeRun(scope: Scope, runId: string, { stepsAfter, limit }: { readonly stepsAfter?: number; readonly limit: number }): Promise<ResumedRun> {
+  return readTogether(scope.store, async (store) => {
+    const { run, updatedAtMs, claim, snapshot } = await requireRun(store, runId, [keyRange(workflowKeys.input(runId))]);
+    const { steps, more } = await readSteps({ store }, runId, { limit, after: stepsAfter });
+    const input = snapshot.entries.find((entry) => entry.key === workflowKeys.input(runId))?.value;
+    return { view: toRunView(runId, run, updatedAtMs, claim), input, steps: steps.map(({ step, output }) => ({ step, output })), more };
+  });
 }

@@ -130,15 +130,19 @@ export interface FinishResult {
   readonly attempts: number;
 }
 
-/** Ends a run, or sends a failed one back to be claimed again. Cancelling needs no claim: it is how an operator stops a run. */
+/**
+ * Ends a run, or sends a failed one back to be claimed again. Cancelling without a name needs no claim: it is how an operator stops a run.
+ * Whoever gives a name or a token is held to it. Ending a run again in the same way gives the first answer again.
+ */
 export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending }): Promise<FinishResult> {
   requireRunId(runId);
   if (ending.status !== "done" && ending.status !== "failed" && ending.status !== "cancelled") throw invalidInput("status", "must be done, failed or cancelled");
   return transact<{ status: RunStatus; attempts: number }, FinishResult>(scope, {
     async decide() {
       const { run, revision, claim } = await requireRun(scope.store, runId);
-      const cancelling = ending.status === "cancelled";
-      if (!cancelling || isFinished(run)) requireMayReport(runId, run, claim, reporter);
+      if (isEndedSo(run, ending, reporter)) return { answer: { runId, status: run.status, attempts: run.attempts } };
+      const isNamed = reporter.agentId !== undefined || reporter.token !== undefined;
+      if (ending.status !== "cancelled" || isNamed || isFinished(run)) requireMayReport(runId, run, claim, reporter);
       const back = ended(run, ending, claim.last);
       const after: Run = { ...back, indexed: isFinished(back) ? undefined : { zone: "ready" } };
       return {
@@ -152,6 +156,15 @@ export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Re
     },
     finish: (note) => ({ runId, ...note }),
   });
+}
+
+/** By this caller, as far as it says who it is, and with the same outcome. */
+function isEndedSo(run: Run, ending: Ending, { agentId, token }: Reporter): boolean {
+  const { endedBy } = run;
+  const isSameCaller = endedBy === undefined || ((agentId === undefined || agentId === endedBy.agentId) && (token === undefined || token === endedBy.token));
+  const outcome = (ended: { readonly status: RunStatus; readonly result?: Json; readonly error?: Json }): string =>
+    canonicalJson([ended.status, (ended.status === "done" ? ended.result : ended.error) ?? null]);
+  return isFinished(run) && isSameCaller && !("retry" in ending && ending.retry) && outcome(run) === outcome(ending);
 }
 
 /** The heartbeat of a claim: `lease_renew` on its resource. */
@@ -240,8 +253,9 @@ function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, now
   return { ...run, indexed: { zone: "claimed", lookAtMs: nowMs + (claim.last?.ttlMs ?? 0) } };
 }
 
-const extension = (runId: string, claim: LeaseRecord, holder: string | undefined, op: string | undefined) =>
-  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, claim.live?.ttlMs ?? claim.last?.ttlMs ?? 0, voiceOf(runId), op)];
+/** A short renewal in between does not make the claim shorter for good. */
+const extension = (runId: string, { live, last }: LeaseRecord, holder: string | undefined, op: string | undefined) =>
+  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, Math.max(live?.ttlMs ?? 0, last?.ttlMs ?? 0), voiceOf(runId), op)];
 
 /** The same limits for every surface: the tools say them earlier and in their own words. */
 export function requireTags(tags: Readonly<Record<string, string>>): void {

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { safeGitOptions } from "./safe-git.ts";
 
 export interface Repository {
   /** The folder that all worktrees share. */
@@ -173,7 +174,7 @@ async function findRoot(commonFolder: string, start: string, timeoutMs: number):
 /** The folder is named outright, so that variables of a surrounding git (in a hook, say) lead nowhere else. */
 const git = (gitFolder: string, args: readonly string[], timeoutMs: number): Promise<string | undefined> =>
   new Promise((done) => {
-    execFile("git", [`--git-dir=${gitFolder}`, ...args], { timeout: timeoutMs, maxBuffer: smallFileBytesMax, windowsHide: true }, (error, stdout) =>
+    execFile("git", [`--git-dir=${gitFolder}`, ...safeGitOptions, ...args], { timeout: timeoutMs, maxBuffer: smallFileBytesMax, windowsHide: true }, (error, stdout) =>
       done(error === null && stdout.trim() !== "" ? stdout.trim() : undefined),
     );
   });

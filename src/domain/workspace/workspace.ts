@@ -99,7 +99,7 @@ const plainFolder = (path: string): Workspace => ({ id: idOf(`folder ${path}`), 
 
 /** A server that is not on the caller's machine must not look at its own: the text alone is the identity. */
 function ofUnseenFolder(given: string): Workspace {
-  const path = given.replaceAll("\\", "/").replace(/\/+$/, "");
+  const path = given.replaceAll("\\", "/").replace(/(?<!\/)\/+$/, "");
   return { id: idOf(`folder ${path}`), name: path.slice(path.lastIndexOf("/") + 1) || given, formerIds: [] };
 }
 

@@ -65,7 +65,7 @@ export class MemoryEngine implements Engine {
     const nowMs = this.#now(space);
     const limit = options.limit ?? limits.readEntriesMax;
     const past = options.at === undefined ? undefined : this.#asOf(space, options.at);
-    const judgedAtMs = past?.atMs ?? nowMs;
+    const judgedAtMs = past === undefined ? nowMs : (options.liveAtMs ?? past.atMs);
     const rowOf = past === undefined ? space.entries : past.rows;
     const keys = past === undefined ? space.keys : [...past.rows.keys()].sort(compareKeys);
     const entries: Entry[] = [];
@@ -173,7 +173,7 @@ export class MemoryEngine implements Engine {
     const row = space.entries.get(check.key);
     const live = row !== undefined && isLive(row, atMs) ? row : undefined;
     if (holds(check, live)) return [];
-    return [{ check, entry: live === undefined ? undefined : toEntry(live, true) }];
+    return [{ check, entry: live === undefined ? undefined : toEntry(live, false) }];
   }
 
   #remove(space: Namespace, row: Row, revision: Revision, seq: number): void {

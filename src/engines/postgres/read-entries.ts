@@ -1,7 +1,7 @@
 import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { placeOf } from "../../store/place.ts";
-import { rangeAfter, rangeBefore } from "../../store/ranges.ts";
+import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Revision, Snapshot } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, opCode, toEntry } from "./log-rows.ts";
@@ -10,6 +10,7 @@ import { factsOnce, withNamespace } from "./namespace-row.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
 import type { Answer, Ask, Statement } from "./session.ts";
+import { texts } from "./sql-arrays.ts";
 
 /**
  * One statement, and so of one moment. Ranges in the order asked, keys in byte order. The value is fetched for what is answered only, by its place:
@@ -50,36 +51,77 @@ export async function readPast(ask: Ask, t: Tables, space: NamespaceRow, at: Rev
   const { limit = limits.readEntriesMax, reverse } = options;
   const bound = placeOf(at + 1);
   const [newest] = await ask([{ name: "past-time", text: `SELECT at FROM ${t.log} WHERE ns = $1 AND place < $2 ORDER BY place DESC LIMIT 1`, values: [space.id, bound] }]);
-  const judgedAtMs = Math.max(space.compactedAtMs, ((newest as Answer).rows[0]?.[0] ?? 0) as number);
+  const judgedAtMs = options.liveAtMs ?? Math.max(space.compactedAtMs, ((newest as Answer).rows[0]?.[0] ?? 0) as number);
   const entries: Entry[] = [];
-  for (const range of reverse ? ranges.toReversed() : ranges) {
-    for (let rest: Range | undefined = range; rest !== undefined; ) {
-      const [answer] = await ask([pastPage(t, space.id, rest, bound, options)]);
-      const rows = (answer as Answer).rows as unknown as [heads: number, last: string | null, ...entry: RawEntry][];
-      for (const [, , ...row] of rows) {
-        if (row[0] === null || (row[3] !== null && row[3] <= judgedAtMs)) continue;
-        if (entries.length === limit) return { revision: at, nowMs: space.nowMs, entries, more: true };
-        entries.push(toEntry(row));
-      }
+  /** False: there was no room for all of them. */
+  const take = (rows: Iterable<RawEntry>): boolean => {
+    for (const row of rows) {
+      if (row[0] === null || (row[3] !== null && row[3] <= judgedAtMs)) continue;
+      if (entries.length === limit) return false;
+      entries.push(toEntry(row));
+    }
+    return true;
+  };
+  const answer = (more: boolean): Snapshot => ({ revision: at, nowMs: space.nowMs, entries, more });
+  for (const part of partsOf(reverse ? ranges.toReversed() : ranges)) {
+    if ("keys" in part) {
+      const [found] = await ask([pastKeys(t, space.id, part.keys, bound, options)]);
+      const rowOf = new Map(((found as Answer).rows as unknown as RawEntry[]).map((row) => [row[0], row]));
+      if (!take(part.keys.flatMap((key) => (rowOf.has(key) ? [rowOf.get(key) as RawEntry] : [])))) return answer(true);
+      continue;
+    }
+    for (let rest: Range | undefined = part.range; rest !== undefined; ) {
+      const [found] = await ask([pastPage(t, space.id, rest, bound, options)]);
+      const rows = (found as Answer).rows as unknown as [heads: number, last: string | null, ...entry: RawEntry][];
+      if (!take(rows.map(([, , ...row]) => row))) return answer(true);
       const [heads, last] = rows[0] as (typeof rows)[number];
       rest = heads < headsPerRead || last === null ? undefined : reverse ? rangeBefore(rest, last) : rangeAfter(rest, last);
     }
   }
-  return { revision: at, nowMs: space.nowMs, entries, more: false };
+  return answer(false);
 }
 
-/** Along the chains of up to `headsPerRead` keys. Every row also tells how many keys there were and which was the last. */
+/** Single keys that follow one another are asked for together: a listing of runs reads hundreds of them. */
+function partsOf(ranges: readonly Range[]): ({ readonly keys: string[] } | { readonly range: Range })[] {
+  const parts: ({ readonly keys: string[] } | { readonly range: Range })[] = [];
+  for (const range of ranges) {
+    const key = singleKey(range);
+    const last = parts.at(-1);
+    if (key === undefined || key.includes("\0")) parts.push({ range });
+    else if (last !== undefined && "keys" in last && last.keys.length < headsPerRead) last.keys.push(key);
+    else parts.push({ keys: [key] });
+  }
+  return parts;
+}
+
+/** From the newest rows in `h` along the chains to the newest below the bound, `$4`. */
+const chains = (t: Tables): string => `w (place) AS (
+        SELECT place FROM h
+        UNION ALL SELECT CASE WHEN l.jump >= $4 THEN l.jump ELSE l.prev END FROM w CROSS JOIN LATERAL (SELECT prev, jump FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place >= $4)`;
+const putsBelow = (t: Tables): string =>
+  `SELECT l.* FROM w CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place < $4 AND l.op = ${opCode.put}`;
+
+function pastKeys(t: Tables, id: number, keys: readonly string[], bound: number, { values }: ReadOptions): Statement {
+  const head = (table: string): string => `SELECT place FROM ${table} WHERE ns = $1 AND k = u.k`;
+  return {
+    name: `past-keys-${values === false ? "keys" : "values"}`,
+    text: `WITH RECURSIVE h AS MATERIALIZED (SELECT e.place FROM unnest($2::text[]) AS u (k) CROSS JOIN LATERAL (${head(t.kv)} UNION ALL ${head(t.tombstone)}) e LIMIT $3),
+      ${chains(t)} SELECT ${entryColumns("e")}${values === false ? "" : ", e.v"} FROM (${putsBelow(t)}) e`,
+    values: [id, texts([...new Set(keys)]), 2 * headsPerRead, bound],
+  };
+}
+
+/** Along the chains of up to `headsPerRead` keys, without those that had ended by then. Every row also tells how many keys there were and which was the last. */
 function pastPage(t: Tables, id: number, range: Range, bound: number, { reverse, values }: ReadOptions): Statement {
   const direction = reverse ? "DESC" : "ASC";
-  const keys = (table: string): string => `(SELECT k, place FROM ${table} WHERE ns = $1 AND k >= $2 AND k < $3 ORDER BY k ${direction} LIMIT ${headsPerRead})`;
+  const keys = (table: string, filter = ""): string =>
+    `(SELECT k, place FROM ${table} WHERE ns = $1 AND k >= $2 AND k < $3${filter} ORDER BY k ${direction} LIMIT ${headsPerRead})`;
   return {
     name: `past-${direction}-${values === false ? "keys" : "values"}`,
-    text: `WITH RECURSIVE h AS MATERIALIZED (SELECT k, place FROM (${keys(t.kv)} UNION ALL ${keys(t.tombstone)}) either ORDER BY k ${direction} LIMIT ${headsPerRead}),
-      w (place) AS (
-        SELECT place FROM h
-        UNION ALL SELECT CASE WHEN l.jump >= $4 THEN l.jump ELSE l.prev END FROM w CROSS JOIN LATERAL (SELECT prev, jump FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place >= $4)
+    text: `WITH RECURSIVE h AS MATERIALIZED (SELECT k, place FROM (${keys(t.kv)} UNION ALL ${keys(t.tombstone, " AND place >= $4")}) either ORDER BY k ${direction} LIMIT ${headsPerRead}),
+      ${chains(t)}
       SELECT c.heads, c.last, ${entryColumns("e")}${values === false ? "" : ", e.v"} FROM (SELECT count(*) AS heads, ${reverse ? "min" : "max"}(k) AS last FROM h) c
-      LEFT JOIN (SELECT l.* FROM w CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place < $4 AND l.op = ${opCode.put}) e ON true
+      LEFT JOIN (${putsBelow(t)}) e ON true
       ORDER BY e.k ${direction}`,
     values: [id, startOf(range), endOf(range), bound],
   };

@@ -124,10 +124,10 @@ export interface WantedEntry {
   readonly entry: Entry;
 }
 
-/** Only a failed check needs a value: one more round trip then, still under the lock. */
+/** Only a failed check needs an entry's times and author: one more round trip then, still under the lock. */
 export const readWanted = (t: Tables, wanted: readonly WantedEntry[]): Statement => ({
   name: "entries",
-  text: `SELECT u.i, ${entryColumns("l")}, l.v FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY AS u (ns, place, i) CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = u.ns AND place = u.place LIMIT 1) l`,
+  text: `SELECT u.i, ${entryColumns("l")} FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY AS u (ns, place, i) CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = u.ns AND place = u.place LIMIT 1) l`,
   values: [intArray(wanted, ({ id }) => id), bigintArray(wanted, ({ place }) => place)],
 });
 

@@ -1,5 +1,5 @@
 import type { Check, CommitResult, Committed, FailedCheck, PreparedCommit, PreparedWrite } from "../../store/store.ts";
-import { entryId, indexText, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
+import { indexText, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
 
 /** What one script does at most: rows written, and a share for every search term. A larger batch goes in several. */
 const workMax = 800;
@@ -53,17 +53,14 @@ function pushWrite(args: string[], write: PreparedWrite, numbers: KeyNumbers): v
 }
 
 type RawResult = string | readonly (string | number)[];
-export type CommitDone = readonly [nowMs: string, revision: string, results: readonly RawResult[], values: readonly string[], leapt: string];
+export type CommitDone = readonly [nowMs: string, revision: string, results: readonly RawResult[], leapt: string];
 export type CommitReply = CommitDone | readonly ["sealed", seal: string] | readonly ["full"];
 
-export function commitResults(batch: readonly PreparedCommit[], nowMs: number, results: readonly RawResult[], values: readonly string[]): CommitResult[] {
-  const jsonOf = new Map<string, string>();
-  for (let i = 0; i < values.length; i += 2) jsonOf.set(values[i] as string, values[i + 1] as string);
-  return batch.map((commit, i) => commitResult(commit, nowMs, results[i] as RawResult, jsonOf));
-}
+export const commitResults = (batch: readonly PreparedCommit[], nowMs: number, results: readonly RawResult[]): CommitResult[] =>
+  batch.map((commit, i) => commitResult(commit, nowMs, results[i] as RawResult));
 
-function commitResult({ checks, request }: PreparedCommit, atMs: number, result: RawResult, jsonOf: ReadonlyMap<string, string>): CommitResult {
-  if (typeof result !== "string") return { ok: false, reason: "checks", revision: Number(result[1]), atMs, failed: failedChecks(checks, result, jsonOf) };
+function commitResult({ checks, request }: PreparedCommit, atMs: number, result: RawResult): CommitResult {
+  if (typeof result !== "string") return { ok: false, reason: "checks", revision: Number(result[1]), atMs, failed: failedChecks(checks, result) };
   const text = result.slice(1);
   switch (result[0]) {
     case "k":
@@ -78,12 +75,12 @@ function commitResult({ checks, request }: PreparedCommit, atMs: number, result:
   }
 }
 
-function failedChecks(checks: readonly Check[], result: readonly (string | number)[], jsonOf: ReadonlyMap<string, string>): FailedCheck[] {
+function failedChecks(checks: readonly Check[], result: readonly (string | number)[]): FailedCheck[] {
   const failed: FailedCheck[] = [];
   for (let i = 2; i < result.length; i += 2) {
     const check = checks[result[i] as number] as Check;
     const header = result[i + 1] as string;
-    failed.push({ check, entry: header === "" ? undefined : toEntry(check.key, header, jsonOf.get(entryId(header)) ?? "") });
+    failed.push({ check, entry: header === "" ? undefined : toEntry(check.key, header, "") });
   }
   return failed;
 }

@@ -84,14 +84,14 @@ export async function readPast(
   scripts: NamespaceScripts,
   ranges: readonly Range[],
   at: number,
-  { limit = limits.readEntriesMax, reverse = false, values }: ReadOptions,
+  { limit = limits.readEntriesMax, reverse = false, values, liveAtMs }: ReadOptions,
 ): Promise<Snapshot> {
   const ordered = reverse ? ranges.toReversed() : ranges;
   const rows: PastRow[] = [];
   let done = 0;
   let rest = ordered;
   for (;;) {
-    const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(at), ...rest.flatMap(boundsOf)];
+    const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(at), String(liveAtMs ?? ""), ...rest.flatMap(boundsOf)];
     const [factsText, stoppedIn, stoppedAt, ...flat] = (await scripts.read(pastScript, args)) as [string, string, string, ...string[]];
     const facts = scripts.show(factsText);
     if (at > facts.revision) throw futureRevisionError(at, facts.revision);

@@ -75,7 +75,8 @@ return out
 );
 
 /**
- * Entries as of a past revision. ARGV: 3 limit, 4 reverse, 5 values, 6 at, 7… ranges as for reading. Answers: facts, the range and key to go on from, then range, id, header, value.
+ * Entries as of a past revision. ARGV: 3 limit, 4 reverse, 5 values, 6 at, 7 the time by which expiry is judged ('' = that revision's), 8… ranges as for reading.
+ * Answers: facts, the range and key to go on from, then range, id, header, value.
  * Unordered inside a window of keys: JavaScript sorts. What was there at a revision never changes, so an answer may be asked for in pieces.
  */
 export const pastScript = luaScript(
@@ -85,9 +86,12 @@ export const pastScript = luaScript(
 local limit, reverse, wanted, at = tonumber(ARGV[3]), ARGV[4] == '1', ARGV[5] == '1', tonumber(ARGV[6])
 local out, n, count = {facts, '', ''}, 3, 0
 if at > revision or at < compacted then return out end
-local newest = call('XREVRANGE', LOG, num(at), '-', 'COUNT', 1)[1]
-local judged_at = compacted_at
-if newest then judged_at = math.max(judged_at, tonumber((match(newest[2][2], '^[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)')))) end
+local judged_at = tonumber(ARGV[7])
+if not judged_at then
+  local newest = call('XREVRANGE', LOG, num(at), '-', 'COUNT', 1)[1]
+  judged_at = compacted_at
+  if newest then judged_at = math.max(judged_at, tonumber((match(newest[2][2], '^[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)')))) end
+end
 local function look(r, head)
   local id = newest_below(head, at + 1)
   local row = id ~= '' and row_at(id)
@@ -97,17 +101,17 @@ local function look(r, head)
   out[n + 1], out[n + 2], out[n + 3], out[n + 4] = num(r), id, row[2][2], wanted and row[2][4] or ''
   n, count = n + 4, count + 1
 end
-for r = 7, #ARGV, 2 do
+for r = 8, #ARGV, 2 do
   local min, max = ARGV[r], ARGV[r + 1]
   if min == '=' then min, max = '['..max, '['..max end
   while true do
     local live, gone, edge = window(min, max, 32, reverse)
-    for _, head in ipairs(heads(live, gone)) do look((r - 7) / 2, head) end
+    for _, head in ipairs(heads(live, gone)) do look((r - 8) / 2, head) end
     if count > limit then return out end
     if not edge then break end
     if reverse then max = '('..edge else min = '('..edge end
     if steps > 3000 or bytes > ${replyBytesMax} then
-      out[2], out[3] = num((r - 7) / 2), edge
+      out[2], out[3] = num((r - 8) / 2), edge
       return out
     end
   end

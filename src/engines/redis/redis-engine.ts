@@ -154,7 +154,7 @@ class RedisEngine implements Engine {
       requireUnsealed(JSON.parse(reply[1] as string) as Seal, "commit");
       throw new HoldfastError("internal", "A namespace was refused for a seal that forbids nothing.");
     }
-    const [now, revision, raw, values, leapt] = reply as CommitDone;
+    const [now, revision, raw, leapt] = reply as CommitDone;
     const nowMs = Number(now);
     // What lost a part of the namespace may have lost its name in the list, too.
     if (leapt === "1") this.#listed.delete(namespace);
@@ -163,7 +163,7 @@ class RedisEngine implements Engine {
     // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
     if (Number(revision) > before) setImmediate(() => this.#bell.ring(namespace));
     if (leapt === "1") await this.#list(namespace).catch(() => {});
-    return commitResults(batch, nowMs, raw, values);
+    return commitResults(batch, nowMs, raw);
   }
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {

@@ -4,7 +4,7 @@ import { luaScript } from "./lua-basis.ts";
 /**
  * A batch of commits. After the keys: the number of commits, and of each: how many arguments follow, checks, writes, request key ('' = none),
  * then fingerprint and note if there is one, writer, agent, two arguments per check and three to six per write.
- * Answers per commit with one text ('o' done, 'k' known request key, 'u' used for something else) or a list (failed checks); values of failed checks once each.
+ * Answers per commit with one text ('o' done, 'k' known request key, 'u' used for something else) or a list (failed checks).
  */
 export const commitScript = luaScript(
   [],
@@ -18,7 +18,7 @@ local at = 7 + key_count
 local commit_count = tonumber(ARGV[at])
 if revision + commit_count > ${limits.revisionMax} then return {'full'} end
 at = at + 1
-local out, values, has_value, kept, has_known = {}, {}, {}, {}, false
+local out, kept, has_known = {}, {}, false
 local kept_until = num(now + ${limits.requestKeptMs})
 local function is_live(slot) return slot.present and not (slot.exp and slot.exp <= now) end
 local function known_request(key)
@@ -41,12 +41,6 @@ local function failed_checks(from, count)
       failed = failed or {'f', num(revision)}
       failed[#failed + 1] = i
       failed[#failed + 1] = live and header_of(slot) or ''
-      if live and not has_value[slot.id] then
-        has_value[slot.id] = true
-        local row = not slot.json and row_of(slot.id)
-        values[#values + 1] = slot.id
-        values[#values + 1] = slot.json or (row and row[2][4]) or ''
-      end
     end
   end
   return failed
@@ -106,7 +100,7 @@ for request, text in pairs(kept) do
 end
 -- A wait for replicas covers what its own connection wrote: what is only told again must be confirmed, too.
 if row_count > 0 or leapt or (waits and has_known) then write_meta() end
-return {num(now), num(revision), out, values, leapt and '1' or '0'}
+return {num(now), num(revision), out, leapt and '1' or '0'}
 `,
 );
 

@@ -74,8 +74,8 @@ export class BatchStatements {
   readonly remove: SqlStatement;
   readonly bury: SqlStatement;
   readonly unbury: SqlStatement;
-  readonly entry: SqlStatement;
-  readonly lapse: SqlStatement;
+  /** A log row without its value. */
+  readonly row: SqlStatement;
 
   constructor({ database }: Connection) {
     this.slot = database.prepare("SELECT ver, created, exp, place, anchor, findable, slot_sum FROM kv WHERE ns = ? AND k = ?");
@@ -89,8 +89,7 @@ export class BatchStatements {
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
     this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?, ?)");
     this.unbury = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
-    this.entry = database.prepare(`SELECT ${logColumns(true)} FROM log WHERE id = ${logId("?", "?")}`);
-    this.lapse = database.prepare(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
+    this.row = database.prepare(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
   }
 }
 
@@ -174,7 +173,7 @@ export class Batch {
   /** Removes an expired entry and writes the record of its lapse; the caller has made sure that it is expired. */
   expire(key: string, atMs: number): void {
     const slot = this.#slot(key);
-    const { lapse } = requireLogRow(this.#space.id, slot.place, this.#statements.lapse.get(this.#space.id, slot.place));
+    const { lapse } = requireLogRow(this.#space.id, slot.place, this.#statements.row.get(this.#space.id, slot.place));
     this.#end(key, slot, opCode.expire, atMs, systemWriter, undefined, parseLapse(lapse));
   }
 
@@ -290,7 +289,7 @@ export class Batch {
     const slot = this.#slot(check.key);
     const live = slot.present && isLive(slot, atMs);
     if (holds(check, live ? slot : undefined)) return undefined;
-    return { check, entry: live ? toEntry(requireLogRow(this.#space.id, slot.place, this.#statements.entry.get(this.#space.id, slot.place))) : undefined };
+    return { check, entry: live ? toEntry(requireLogRow(this.#space.id, slot.place, this.#statements.row.get(this.#space.id, slot.place))) : undefined };
   }
 
   #slot(key: string): Slot {

@@ -14,10 +14,15 @@ export interface Head {
   readonly place: number;
 }
 
-/** Every key in the range that has a history: what is there and what was there. In key order. */
-export function readHeads(connection: Connection, namespaceId: number, range: Range, options: { readonly reverse?: boolean; readonly limit: number }): Head[] {
-  const sql = `${headRows("k >= ?2 AND k < ?3")} ORDER BY k ${options.reverse ? "DESC" : "ASC"} LIMIT ?4`;
-  return (connection.statement(sql).all(namespaceId, startOf(range), endOf(range), options.limit) as RawHead[]).map((row) => requireHead(namespaceId, row));
+/** Every key in the range that has a history, in key order: what is there, and what was there and ended at or after the place `goneSince`. */
+export function readHeads(
+  connection: Connection,
+  namespaceId: number,
+  range: Range,
+  { reverse, limit, goneSince = 0 }: { readonly reverse?: boolean; readonly limit: number; readonly goneSince?: number },
+): Head[] {
+  const sql = `${headRows("k >= ?2 AND k < ?3")} AND place >= ?5 ORDER BY k ${reverse ? "DESC" : "ASC"} LIMIT ?4`;
+  return (connection.statement(sql).all(namespaceId, startOf(range), endOf(range), limit, goneSince) as RawHead[]).map((row) => requireHead(namespaceId, row));
 }
 
 /** SQL for the keys of namespace `?1`, there or gone, as {@link RawHead}; `where` is SQL, never input. */

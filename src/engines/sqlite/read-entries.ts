@@ -67,7 +67,7 @@ function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, 
 }
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */
-function pastReader(connection: Connection, space: NamespaceRow, at: number, { reverse, values }: ReadOptions): RangeReader {
+function pastReader(connection: Connection, space: NamespaceRow, at: number, { reverse, values, liveAtMs }: ReadOptions): RangeReader {
   if (at > space.revision) throw futureRevisionError(at, space.revision);
   requireKept(at, space);
   const bound = placeOf(at + 1);
@@ -75,7 +75,7 @@ function pastReader(connection: Connection, space: NamespaceRow, at: number, { r
     .statement(`SELECT ${linkColumns} FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`)
     .get(space.id, bound) as RawLink | undefined;
   if (newestRow !== undefined) requireLink(space.id, newestRow);
-  const judgedAtMs = Math.max(space.compactedAtMs, newestRow?.at ?? 0);
+  const judgedAtMs = liveAtMs ?? Math.max(space.compactedAtMs, newestRow?.at ?? 0);
   const rowAt = connection.statement(`SELECT ${logColumns(values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
 
   const liveThen = (head: Head): RawLogRow | undefined => {
@@ -92,7 +92,8 @@ function pastReader(connection: Connection, space: NamespaceRow, at: number, { r
     const rows: RawLogRow[] = [];
     let rest = range;
     for (;;) {
-      const heads = readHeads(connection, space.id, rest, { reverse, limit: headsPerRead });
+      // What had ended by then was not there: a crowd of deleted keys costs nothing.
+      const heads = readHeads(connection, space.id, rest, { reverse, limit: headsPerRead, goneSince: bound });
       for (const head of heads) {
         const row = liveThen(head);
         if (row !== undefined) rows.push(row);

@@ -57,7 +57,8 @@ import { prepareStoreFile, rememberOpened } from "./store-file.ts";
 import type { Standing } from "./store-place.ts";
 import { lostCommitError, lostError, StorePlace } from "./store-place.ts";
 import { readStoredRequest } from "./stored-request.ts";
-import { searchText } from "./text-index.ts";
+import type { TextSearch } from "./text-index.ts";
+import { beginSearch, finishSearch, probeTerms } from "./text-index.ts";
 
 /** How old the last look at the store's names may be when something is read; what is written is looked after each time. */
 const lookEveryMs = 100;
@@ -166,8 +167,17 @@ class SqliteEngine implements Engine {
     return this.#using(namespace, (connection, space) => countLive(connection, space.id, range, this.#clock.nowMs(namespace, space)));
   }
 
-  search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
-    return this.#using(namespace, (connection, space) => searchText(connection, space, this.#clock.nowMs(namespace, space), query));
+  async search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
+    let search: TextSearch | undefined;
+    for (;;) {
+      const step = await this.#using(namespace, (connection, space) => {
+        search ??= beginSearch(connection, space, query);
+        const turn = probeTerms(connection, search, query.pause);
+        return turn === undefined ? finishSearch(connection, space, this.#clock.nowMs(namespace, space), search) : { turn };
+      });
+      if (!("turn" in step)) return step;
+      await step.turn;
+    }
   }
 
   onChange(namespace: string, ring: () => void): () => void {

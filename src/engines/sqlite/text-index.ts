@@ -2,7 +2,7 @@ import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { revisionAt } from "../../store/place.ts";
 import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../store/record-sum.ts";
-import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
+import type { IndexedText, Revision, SearchAnswer, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead } from "./key-chain.ts";
 import { requireHead } from "./key-chain.ts";
@@ -83,20 +83,6 @@ export function readAreas(connection: Connection, namespaceId: number): Area[] {
   return areas;
 }
 
-/** Inside one read transaction. */
-export function searchText(connection: Connection, space: NamespaceRow, nowMs: number, { areas: names, terms }: SearchQuery): SearchAnswer {
-  const all = readAreas(connection, space.id);
-  const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
-  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
-  return {
-    revision: space.revision,
-    documents: areas.reduce((sum, area) => sum + area.documents, 0),
-    totalLength: areas.reduce((sum, area) => sum + area.length, 0),
-    frequencies,
-    hits: readHits(connection, space, nowMs, areas, terms, frequencies),
-  };
-}
-
 function countOf(connection: Connection, areaId: number, term: string): number {
   const found = connection.statement("SELECT documents, sum FROM term WHERE area = ? AND term = ?").get(areaId, term) as
     | { readonly documents: number; readonly sum: number }
@@ -125,7 +111,24 @@ function requirePostings(areaId: number, term: string, postings: readonly Postin
   return postings;
 }
 
-function readHits(connection: Connection, space: NamespaceRow, nowMs: number, areas: readonly Area[], terms: readonly string[], frequencies: readonly number[]): SearchHit[] {
+/** A search on its way. Candidates are named by place, which no later entry gets, so that its parts may be in different read transactions. */
+export interface TextSearch {
+  /** When the candidates were chosen. */
+  readonly revision: Revision;
+  readonly terms: readonly string[];
+  readonly areas: readonly Area[];
+  readonly frequencies: readonly number[];
+  readonly candidates: ReadonlyMap<number, Candidate>;
+  readonly places: string;
+  /** Positions of the terms whose weights are still to be looked up. */
+  readonly unprobed: number[];
+}
+
+/** Chooses the candidates. */
+export function beginSearch(connection: Connection, space: NamespaceRow, { areas: names, terms }: SearchQuery): TextSearch {
+  const all = readAreas(connection, space.id);
+  const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
+  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
   const essential = new Set(essentialTerms(frequencies));
   const candidates = new Map<number, Candidate>();
   const noWeights = terms.map(() => 0);
@@ -141,26 +144,50 @@ function readHits(connection: Connection, space: NamespaceRow, nowMs: number, ar
       candidates.set(place, candidate);
     }
   }
-  if (candidates.size === 0) return [];
-  const places = JSON.stringify([...candidates.keys()]);
-  // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
+  // An essential term may have more postings than were read above.
+  const isUnprobed = (frequency: number, i: number): boolean => frequency > 0 && !(essential.has(i) && frequency <= limits.searchCandidatesMax);
+  const unprobed = candidates.size === 0 ? [] : frequencies.flatMap((frequency, i) => (isUnprobed(frequency, i) ? [i] : []));
+  return { revision: space.revision, terms, areas, frequencies, candidates, places: JSON.stringify([...candidates.keys()]), unprobed };
+}
+
+/** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
+export function probeTerms(connection: Connection, { terms, areas, candidates, places, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
+  // The postings of a common term are never walked as a whole: only the candidates' are looked up.
   const probe = connection.statement("SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
-  for (const [i, frequency] of frequencies.entries()) {
-    if (frequency === 0 || (essential.has(i) && frequency <= limits.searchCandidatesMax)) continue;
+  for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
+    const term = terms[i] as string;
     for (const { id } of areas)
-      for (const { place, weight } of requirePostings(id, terms[i] as string, probe.all(places, id, terms[i] as string) as Posting[]))
-        (candidates.get(place) as Candidate).weights[i] = weight;
+      for (const { place, weight } of requirePostings(id, term, probe.all(places, id, term) as Posting[])) (candidates.get(place) as Candidate).weights[i] = weight;
+    const turn = pause?.();
+    if (turn !== undefined) return turn;
   }
-  // Outer joins: whatever has postings is in the log and among the entries, or damaged.
+  return undefined;
+}
+
+/** What of the candidates is live now. */
+export function finishSearch(connection: Connection, space: NamespaceRow, nowMs: number, search: TextSearch): SearchAnswer {
+  const { areas, frequencies, candidates, places } = search;
+  // Outer joins: as long as nothing was written, whatever has postings is in the log and among the entries, or damaged.
   const found = connection
     .statement(
       `SELECT c.value AS at_place, kv.k, kv.place, kv.anchor, kv.ver, kv.slot_sum, kv.exp, kv.created, kv.findable
        FROM json_each(?) AS c LEFT JOIN log ON log.id = ${logId("?", "c.value")} LEFT JOIN kv ON kv.ns = ? AND kv.k = log.k`,
     )
     .all(places, space.id, space.id) as (RawHead & { readonly at_place: number })[];
-  return found.flatMap((row) => {
-    if (row.place !== row.at_place) throw damagedRecord(rowName(row.at_place));
+  const hits = found.flatMap((row) => {
+    if (row.place !== row.at_place) {
+      // Replaced or removed since the candidates were chosen.
+      if (space.revision > search.revision) return [];
+      throw damagedRecord(rowName(row.at_place));
+    }
     const { k, place, exp } = requireHead(space.id, row);
     return exp === null || exp > nowMs ? [{ key: k, revision: revisionAt(place), ...(candidates.get(place) as Candidate) }] : [];
   });
+  return {
+    revision: space.revision,
+    documents: areas.reduce((sum, area) => sum + area.documents, 0),
+    totalLength: areas.reduce((sum, area) => sum + area.length, 0),
+    frequencies,
+    hits,
+  };
 }

@@ -1,5 +1,5 @@
 import { invalidInput } from "../../kernel/errors.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../../kernel/nearest.ts";
 
 export interface FlagSpec {
   readonly name: string;

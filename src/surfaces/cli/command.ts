@@ -51,6 +51,8 @@ export interface CliHost {
   verify(flags: Readonly<Record<string, FlagValue>>, options: VerifyRequest): Promise<VerifyAnswer>;
   /** Works out what installing or uninstalling would change in a client's files. */
   planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan>;
+  /** What to enter by hand in a client that `install` does not know. */
+  printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<PrintedServer>;
   /** Serves HTTP until the returned value is disposed of. */
   serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer>;
   /** Who acts when nobody says. */
@@ -66,7 +68,9 @@ export interface VerifyRequest {
   /** The person has changed their mind: end the workers, clean up, fail with `cancelled`. */
   readonly signal: AbortSignal;
   /** Told which campaign runs and how far it is, from 0 to 1. */
-  readonly onProgress: (campaign: string, done: number) => void;
+  readonly onProgress: (campaign: string, done: number, place: { readonly nth: number; readonly of: number }) => void;
+  /** Given a guarantee's paragraph for people, as soon as it is judged. */
+  readonly onText: (text: string) => void;
 }
 
 export interface ClientChange {
@@ -87,6 +91,12 @@ export interface ClientPlan {
   apply(): Promise<{ readonly backups: readonly string[] }>;
 }
 
+export interface PrintedServer {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly instructions?: string;
+  readonly notes: readonly string[];
+}
+
 /** A server that listens. */
 export interface ServeAnswer extends AsyncDisposable {
   readonly url: string;
@@ -101,7 +111,7 @@ export interface VerifyAnswer {
   readonly passed: boolean;
   /** For scripts: plain JSON. */
   readonly report: unknown;
-  /** For people. */
+  /** For people: what comes after the paragraphs. */
   readonly text: string;
 }
 

@@ -8,4 +8,4 @@ export function describeFailure(error: unknown): { readonly exitCode: number; re
 }
 
 /** Several problems become one line; what came from outside cannot steer the terminal. */
-const lineOf = (text: string): string => `holdfast: ${safeText(text.replaceAll(/\s*\n\s*/g, "; "))}\n`;
+const lineOf = (text: string): string => `holdfast: ${safeText(text.replaceAll(/(?<!\s)\s*\n\s*/g, "; "))}\n`;

@@ -8,7 +8,7 @@ export const hookCommand: Command = {
   details:
     "What a client's hook runs; it reads the event as JSON on standard input. session-start prints a resume pack for the workspace as additional context, or nothing when there is nothing to tell. " +
     "pre-compact saves a checkpoint from what can be known without a model: branch, changed files, open runs, recent commits. " +
-    "It never blocks: on any failure it prints nothing and exits with 0.",
+    "It never blocks: on any failure it prints nothing and exits with 0. Only an event that it does not know ends with 1 and a line on standard error.",
   operands: "<session-start|pre-compact>",
   operandMeanings: [{ name: "session-start|pre-compact", meaning: "The event.", choices: ["session-start", "pre-compact"] }],
   flags: [],

@@ -1,4 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { mustBeOneOf } from "../../kernel/nearest.ts";
 import type { ImportReport } from "../../transfer/import-records.ts";
 import type { SourceName } from "../../transfer/originals/reading.ts";
 import type { CliHost, Command, Invocation } from "./command.ts";
@@ -17,7 +18,7 @@ export const importCommand: Command = {
   details:
     "Reads a database file or a folder, shows what it would do, and asks. The original is only read. Nothing that is here is replaced: what has the same name and another content stays as it is and is listed. " +
     "Importing again changes nothing. Exit code 1 when something could not be read or was kept back. " +
-    "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. Its access tokens come too where this store never had any, and the plan says so. " +
+    "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. Its access tokens come only with --with-tokens, and only where this store never had any. " +
     "Do that when the store it came from is no longer used; holdfast restore is for the others.",
   operands: "[path]",
   operandMeanings: [
@@ -32,6 +33,7 @@ export const importCommand: Command = {
       meaning: "A project's folder: Goldfish entries of a workspace of that name go to it. The current folder counts by itself. May be repeated.",
     },
     { name: "to-namespace", takes: "NAME", meaning: "Of an export with one namespace: what it is to be called here." },
+    { name: "with-tokens", meaning: "Of an export: import its access tokens too. Whoever holds one of them can then use this store's server." },
     { name: "undo", meaning: "Of an export: empty what a broken-off import of this file left." },
     { name: "dry-run", meaning: "Show what would happen, and change nothing." },
     { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
@@ -51,10 +53,10 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   const from = flags.from as string | undefined;
   if (given === undefined && from !== "goldfish") throw missingPath();
   if (others.length > 0) throw invalidInput("<path>", "must be one file or folder");
-  if (from !== undefined && !isSource(from)) throw invalidInput("--from", `must be one of ${sources.join(", ")}`);
+  if (from !== undefined && !isSource(from)) throw invalidInput("--from", mustBeOneOf(from, sources));
   const dryRun = flags["dry-run"] === true;
   if (given !== undefined && from === undefined && (await isOurs(given))) return (await import("./load-file.ts")).importFile({ host, flags, words, json }, given);
-  for (const flag of ["to-namespace", "undo"]) if (flags[flag] !== undefined) throw invalidInput(`--${flag}`, "is for a file that holdfast export or backup wrote");
+  for (const flag of ["to-namespace", "with-tokens", "undo"]) if (flags[flag] !== undefined) throw invalidInput(`--${flag}`, "is for a file that holdfast export or backup wrote");
   await using runtime = await host.open(flags);
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", "import changes the store, and this command was started read-only.");
   const path = given ?? runtime.config.goldfishDir;

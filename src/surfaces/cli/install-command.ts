@@ -1,11 +1,31 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { quoted } from "../../kernel/nearest.ts";
 import type { ClientPlan, CliHost, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { bold, green, red, safeText, styleFor } from "./terminal-text.ts";
 
 /** Spelled out here so that what knows the clients' files is loaded only when one is changed. */
-const clients = ["claude-code", "claude-desktop", "cursor", "vscode", "windsurf", "codex", "gemini", "opencode", "continue", "zed", "cline", "hermes"] as const;
+const clients = [
+  "claude-code",
+  "claude-desktop",
+  "cursor",
+  "vscode",
+  "windsurf",
+  "codex",
+  "gemini",
+  "opencode",
+  "continue",
+  "zed",
+  "cline",
+  "hermes",
+  "copilot",
+  "qwen",
+  "amp",
+  "crush",
+  "goose",
+  "kiro",
+] as const;
 const clientNames = clients.join(", ");
 const clientOperand = { name: "client", meaning: `One of ${clientNames}.`, choices: clients } as const;
 const changeFlags = [
@@ -18,12 +38,13 @@ export const installCommand: Command = {
   path: ["install"],
   summary: "Set up the server in an MCP client, with skills, hooks or instructions where the client has them",
   details:
-    "Shows the difference first and asks. A file that is there keeps everything else in it, comments too, and a copy of it is kept beside it; one that cannot be read is named with its line and left alone. " +
+    "Shows the difference first and asks; --dry-run also shows the whole text of new files. A file that is there keeps everything else in it, comments too, and a copy of it is kept beside it; one that cannot be read is named with its line and left alone. " +
     "Flags such as --store, --namespace and --profile are written into the client's file, so that it starts the server with them. Running it again changes only what is different.",
   operands: "<client>",
   operandMeanings: [clientOperand],
   flags: [
     ...changeFlags,
+    { name: "print", meaning: "For any other client: print the configuration and the instructions to enter by hand, and change nothing. Takes no client." },
     { name: "http", takes: "URL", meaning: "Connect the client to a running server at this address instead of starting one." },
     {
       name: "token-env",
@@ -37,6 +58,7 @@ export const installCommand: Command = {
     "holdfast install claude-code",
     "holdfast install cursor --scope project --profile coding",
     "holdfast install codex --dry-run",
+    "holdfast install --print",
     "holdfast install vscode --http http://127.0.0.1:8000/mcp",
     "holdfast install codex --http https://holdfast.example.com/mcp --token-env TEAM_TOKEN",
     "holdfast install claude-desktop --http https://holdfast.example.com/mcp --token-file ~/.config/holdfast/token",
@@ -58,7 +80,11 @@ export const uninstallCommand: Command = {
 
 async function changeClient(action: "install" | "uninstall", { host, flags, words, json }: Invocation): Promise<number> {
   const [client, ...others] = words;
-  if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}`);
+  if (flags.print === true) {
+    if (client !== undefined) throw invalidInput("--print", `is for clients that install does not know; leave out ${quoted(client)}`);
+    return printServer({ host, flags, json });
+  }
+  if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}; install --print is for any other`);
   if (others.length > 0) throw invalidInput("<client>", "must be one client");
   const plan = await host.planClientChange(flags, {
     action,
@@ -70,7 +96,7 @@ async function changeClient(action: "install" | "uninstall", { host, flags, word
   });
   const { changes } = plan;
   const dryRun = flags["dry-run"] === true;
-  if (!json) host.stdout.write(renderPlan(plan, action, styleFor(host.stdout, plan.colourAllowed, 0)));
+  if (!json) host.stdout.write(renderPlan(plan, action, dryRun, styleFor(host.stdout, plan.colourAllowed, 0)));
   const applies = !dryRun && changes.length > 0 && (await confirmed(host, flags.yes === true, json));
   const { backups } = applies ? await plan.apply() : { backups: [] };
   if (json) host.stdout.write(`${JSON.stringify({ client, scope: plan.scope, applied: applies, changes, backups, notes: plan.notes })}\n`);
@@ -87,12 +113,31 @@ async function confirmed(host: CliHost, yes: boolean, json: boolean): Promise<bo
   return false;
 }
 
-function renderPlan({ client, scope, changes }: ClientPlan, action: string, style: TextStyle): string {
+async function printServer({ host, flags, json }: Pick<Invocation, "host" | "flags" | "json">): Promise<number> {
+  const { config, instructions, notes } = await host.printServer(flags, { http: flags.http as string | undefined, tokenEnv: flags["token-env"] as string | undefined });
+  if (json) host.stdout.write(`${JSON.stringify({ config, instructions: instructions ?? null, notes })}\n`);
+  else {
+    const parts = [JSON.stringify(config, null, 2), ...(instructions === undefined ? [] : [instructions.trimEnd()])];
+    host.stdout.write(`${parts.join("\n\n")}\n`);
+    const told = [
+      "The JSON goes into the client's list of MCP servers, which may have another name there.",
+      "The text goes where the client reads instructions, such as AGENTS.md.",
+      ...notes,
+    ];
+    for (const note of told) host.stderr.write(`holdfast: ${safeText(note)}\n`);
+  }
+  return exitCodes.ok;
+}
+
+/** A new file is told by its length: the whole text of several skills would bury what changes in files that are there. */
+function renderPlan({ client, scope, changes }: ClientPlan, action: string, dryRun: boolean, style: TextStyle): string {
   if (changes.length === 0) return action === "install" ? `${client} (${scope}): everything is set up already.\n` : `${client} (${scope}): nothing of Holdfast's is there.\n`;
   const verbs = { create: "new file", change: "change", delete: "remove" } as const;
-  const parts = changes.map(
-    ({ path, what, action: verb, diff }) => `${bold(style, `${verbs[verb]} ${safeText(path)}`)} (${what})\n${paintDiff(safeText(diff, { keepLines: true }), style)}\n`,
-  );
+  const parts = changes.map(({ path, what, action: verb, diff }) => {
+    const title = bold(style, `${verbs[verb]} ${safeText(path)}`);
+    if (verb === "create" && !dryRun) return `${title} (${what}, ${diff.split("\n").filter((line) => line.startsWith("+")).length} lines)\n`;
+    return `${title} (${what})\n${paintDiff(safeText(diff, { keepLines: true }), style)}\n`;
+  });
   return `${parts.join("\n")}\n`;
 }
 

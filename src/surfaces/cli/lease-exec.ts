@@ -5,6 +5,7 @@ import type { AcquireResult } from "../../domain/leases/leases.ts";
 import { acquireLease, releaseLease, renewLease } from "../../domain/leases/leases.ts";
 import { durationForms, formatDuration, parseDurationMs } from "../../kernel/duration.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { quoted } from "../../kernel/nearest.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
@@ -19,7 +20,7 @@ export const leaseExecCommand: Command = {
   details:
     "Acquires the lease, runs the command, renews the lease in the background and releases it at the end. The command finds HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT in its environment, so that a holdfast inside it acts as the holder.\n\n" +
     "When the lease is lost or cannot be renewed any more, the command gets SIGTERM and, after the grace period, SIGKILL; where the TTL is long enough, it is gone before the lease lapses. SIGKILL on holdfast itself leaves the command running: then only writes that carry the token are protected.\n\n" +
-    "Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost.",
+    "Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost; 127 when the command was not found, 126 when it cannot be started.",
   operands: "<resource_id> -- <command> [arguments…]",
   operandMeanings: [
     { name: "resource_id", meaning: "What the lease is about." },
@@ -127,7 +128,10 @@ async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, { com
   });
   const child = spawn(command, commandArgs, { stdio: "inherit", env, detached: ownGroup });
   const signalChild = (signal: NodeJS.Signals | 0): boolean => signalProcess(child, signal, ownGroup);
-  const ended = exitOf(child, command);
+  const ended = exitOf(child, (exitCode, why) => {
+    host.stderr.write(`holdfast: <command>: ${safeText(JSON.stringify(command))} ${why}\n`);
+    return exitCode;
+  });
   onSignal.act = (signal) => {
     if (ownGroup || signal !== "SIGINT") signalChild(signal);
   };
@@ -190,10 +194,13 @@ async function keepLease({ scope, resource, holder, token, ttlMs, graceMs, grant
   }
 }
 
-function exitOf(child: ChildProcess, command: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.once("error", (cause: NodeJS.ErrnoException) =>
-      reject(new HoldfastError("invalid_input", `<command>: ${JSON.stringify(command)} cannot be started${cause.code === "ENOENT" ? "; it was not found" : ""}`, { cause })),
+/** As shells tell it: scripts know these two numbers. */
+const notStarted = { notFound: 127, other: 126 } as const;
+
+function exitOf(child: ChildProcess, fail: (exitCode: number, why: string) => number): Promise<number> {
+  return new Promise((resolve) => {
+    child.once("error", ({ code }: NodeJS.ErrnoException) =>
+      resolve(code === "ENOENT" ? fail(notStarted.notFound, "was not found") : fail(notStarted.other, `cannot be started (${code ?? "unknown reason"})`)),
     );
     child.once("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0)));
   });
@@ -210,15 +217,18 @@ function signalProcess(child: ChildProcess, signal: NodeJS.Signals | 0, group: b
 }
 
 function refuse(host: CliHost, refusal: Extract<AcquireResult, { ok: false }>, { clock }: Scope): number {
-  const until = refusal.expiresAtMs === undefined ? "" : ` for another ${formatDuration(Math.max(0, refusal.expiresAtMs - clock.nowMs()))} at most`;
+  const until = refusal.expiresAtMs === undefined ? "" : ` for another ${formatDuration(Math.max(0, refusal.expiresAtMs - clock.nowMs()))} unless it is renewed`;
   const who = refusal.heldBy === undefined ? "others are waiting in line for it" : `${refusal.heldBy} holds it${until}`;
   host.stderr.write(`holdfast: the lease on ${safeText(refusal.resource)} was not acquired: ${safeText(who)}\n`);
+  const self = host.defaultAgent();
+  if (refusal.heldBy === self)
+    host.stderr.write(`holdfast: that is this terminal; pass --agent ${safeText(self)} to run the command under that lease, or release it with holdfast lease release\n`);
   return exitCodes.negative;
 }
 
 function readMs(name: string, given: unknown, fallbackMs: number): number {
   if (given === undefined) return fallbackMs;
   const ms = parseDurationMs(String(given));
-  if (ms === undefined) throw invalidInput(`--${name}`, `must be ${durationForms}`);
+  if (ms === undefined) throw invalidInput(`--${name}`, `must be ${durationForms} (got ${quoted(String(given))})`);
   return ms;
 }

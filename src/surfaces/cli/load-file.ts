@@ -30,8 +30,11 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   await using runtime = await host.open(storeFlags(flags));
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", `${verb} changes the store, and this command was started read-only.`);
   const { engine } = runtime.base.server;
-  const into = await withoutTokensWhereSomeAre(engine, wanted);
-  if (into.size < wanted.size) host.stderr.write("holdfast: left out: the file's access tokens, because this store has had tokens of its own\n");
+  // Whoever made the file would have a way in here by its tokens.
+  const asked = verb === "restore" || undoes || flags["with-tokens"] === true ? wanted : withoutTokens(wanted);
+  if (asked.size < wanted.size) host.stderr.write("holdfast: left out: the file's access tokens; --with-tokens imports them too\n");
+  const into = await withoutTokensWhereSomeAre(engine, asked);
+  if (into.size < asked.size) host.stderr.write("holdfast: left out: the file's access tokens, because this store has had tokens of its own\n");
   if (undoes) {
     const undone = await undoLoad({ engine, clock: runtime.base.clock, path, into });
     host.stdout.write(
@@ -77,6 +80,8 @@ const renderPlan = (planned: readonly { readonly namespace: string; readonly int
     planned.map(({ namespace, into, revision }) => [shownNamespace(namespace), shownNamespace(into), String(revision)]),
     style,
   );
+
+const withoutTokens = (into: ReadonlyMap<string, string>): ReadonlyMap<string, string> => new Map([...into].filter(([name]) => !isReservedNamespace(name)));
 
 /** Whoever revoked a token here must not get it back with somebody's file. */
 async function withoutTokensWhereSomeAre(engine: Engine, into: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {

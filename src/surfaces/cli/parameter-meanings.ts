@@ -39,7 +39,7 @@ export const parameterMeanings: Readonly<Record<string, string>> = {
   name: "A name for people; runs may share it.",
   open_questions: "A question still open; may be repeated.",
   output: "What the step produced: JSON, plain text, @FILE or -.",
-  outputFormat: "plain (ASCII alone), emoji, json, or dual (plain and json).",
+  outputFormat: "text, plain (ASCII alone), emoji, json, or dual (text and json).",
   pattern: "A SQL LIKE pattern: % stands for any text, _ for one character, \\ escapes.",
   prefix: "Only names that begin with this text; no character is special.",
   priority: "Higher is claimed first, from -1000 to 1000.",

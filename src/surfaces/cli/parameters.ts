@@ -1,5 +1,6 @@
 import { describeTool } from "../../tools/describe-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { requestKeyArgument } from "../../tools/tool.ts";
 import type { DocumentedFlag } from "./command.ts";
 import { parameterMeanings } from "./parameter-meanings.ts";
 
@@ -19,7 +20,6 @@ export interface Parameter {
 
 interface PropertySchema {
   readonly type?: string;
-  readonly description?: string;
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly additionalProperties?: unknown;
@@ -33,13 +33,13 @@ export const agentProperties: readonly string[] = ["agent_id", "holder_id"];
 export function parametersOf(tool: Tool): readonly Parameter[] {
   const { properties = {}, required = [] } = describeTool(tool).inputSchema as { properties?: Record<string, PropertySchema>; required?: readonly string[] };
   return Object.entries(properties)
-    .filter(([property]) => !agentProperties.includes(property))
+    .filter(([property]) => !agentProperties.includes(property) && property !== requestKeyArgument)
     .map(([property, schema]) => ({
       property,
       flag: flagOf(property, kindOf(property, schema)),
       kind: kindOf(property, schema),
       required: required.includes(property),
-      meaning: schema.description ?? parameterMeanings[`${tool.name}.${property}`] ?? parameterMeanings[property] ?? "",
+      meaning: parameterMeanings[`${tool.name}.${property}`] ?? parameterMeanings[property] ?? "",
       choices: schema.enum,
     }));
 }

@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { durationForms, parseDurationMs } from "../../kernel/duration.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { mustBeOneOf, quoted } from "../../kernel/nearest.ts";
 import type { FlagValue } from "./argv.ts";
 import type { CliHost } from "./command.ts";
 import type { Parameter } from "./parameters.ts";
@@ -23,7 +24,7 @@ export async function readArgument(parameter: Parameter, given: FlagValue, host:
   const text = given as string;
   switch (kind) {
     case "text":
-      if (parameter.choices !== undefined && !parameter.choices.includes(text)) throw invalidInput(nameOf(parameter), `must be one of ${parameter.choices.join(", ")}`);
+      if (parameter.choices !== undefined && !parameter.choices.includes(text)) throw invalidInput(nameOf(parameter), mustBeOneOf(text, parameter.choices));
       return text;
     case "integer":
       return readNumber(parameter, text, /^-?\d+$/, "must be a whole number");
@@ -48,13 +49,13 @@ const nameOf = ({ flag, property, isPositional }: Parameter): string => (isPosit
 const asTexts = (given: FlagValue): readonly string[] => (typeof given === "string" ? [given] : (given as readonly string[]));
 
 function readNumber(parameter: Parameter, text: string, form: RegExp, allowed: string): number {
-  if (!form.test(text)) throw invalidInput(nameOf(parameter), allowed);
+  if (!form.test(text)) throw invalidInput(nameOf(parameter), `${allowed} (got ${quoted(text)})`);
   return Number(text);
 }
 
 function readSeconds(parameter: Parameter, text: string): number {
   const ms = parseDurationMs(text);
-  if (ms === undefined) throw invalidInput(nameOf(parameter), `must be ${durationForms}`);
+  if (ms === undefined) throw invalidInput(nameOf(parameter), `must be ${durationForms} (got ${quoted(text)})`);
   return ms / 1_000;
 }
 
@@ -63,7 +64,7 @@ function readMap(parameter: Parameter, texts: readonly string[]): Record<string,
   const entries = texts.flatMap((text): [string, string][] => {
     if (text.startsWith("{")) return Object.entries(parseJson(parameter, text) as Record<string, string>);
     const equals = text.indexOf("=");
-    if (equals < 1) throw invalidInput(nameOf(parameter), "must be NAME=VALUE");
+    if (equals < 1) throw invalidInput(nameOf(parameter), `must be NAME=VALUE (got ${quoted(text)})`);
     return [[text.slice(0, equals), text.slice(equals + 1)]];
   });
   return Object.fromEntries(entries);
@@ -74,7 +75,7 @@ function readLease(parameter: Parameter, text: string): unknown {
   if (text.startsWith("{")) return parseJson(parameter, text);
   const colon = text.lastIndexOf(":");
   const token = text.slice(colon + 1);
-  if (colon < 1 || !/^\d+$/.test(token)) throw invalidInput(nameOf(parameter), "must be NAME:TOKEN, for example deploy:17");
+  if (colon < 1 || !/^\d+$/.test(token)) throw invalidInput(nameOf(parameter), `must be NAME:TOKEN, for example deploy:17 (got ${quoted(text)})`);
   return { resource_id: text.slice(0, colon), token: Number(token) };
 }
 
@@ -85,7 +86,7 @@ function parseJson(parameter: Parameter, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new HoldfastError("invalid_input", `${nameOf(parameter)}: must be JSON`, { cause, details: { field: parameter.property } });
+    throw new HoldfastError("invalid_input", `${nameOf(parameter)}: must be JSON (got ${quoted(text)})`, { cause, details: { field: parameter.property } });
   }
 }
 

@@ -4,7 +4,10 @@ import { alignedPairs, bold, formatTime, safeText, shorten, table, tableWidth } 
 type Structured = Readonly<Record<string, unknown>>;
 
 /** Any tool's result for a person: lines of names and values, then its lists as tables. `--json` gives the exact thing. */
-export function renderResult(result: Structured, style: TextStyle): string {
+export function renderResult(result: Structured, style: TextStyle, { long = false } = {}): string {
+  // What stands inside a record is broken into lines of what the names beside it leave.
+  const names = Object.keys(result).filter((name) => !Array.isArray(result[name]));
+  const inner = { ...style, columns: style.columns === undefined ? undefined : style.columns - Math.max(0, ...names.map((name) => name.length)) - 2 };
   const pairs: [string, string][] = [];
   const lists: [string, readonly unknown[]][] = [];
   for (const [name, value] of Object.entries(result)) {
@@ -15,18 +18,18 @@ export function renderResult(result: Structured, style: TextStyle): string {
     if (Array.isArray(value)) lists.push([name, value]);
     // A refusal has no end in time; only of an answer does "none" mean never.
     else if (name === "expires_at" && value === null) pairs.push([name, isNegative(result) ? "-" : "never"]);
-    else pairs.push([name, renderValue(name, value, style)]);
+    else pairs.push([name, renderValue(name, value, inner)]);
   }
-  const blocks = lists.map(([name, items]) => (lists.length + pairs.length > 1 ? `${bold(style, safeText(name))}\n` : "") + renderList(items, style));
+  const blocks = lists.map(([name, items]) => (lists.length + pairs.length > 1 ? `${bold(style, safeText(name))}\n` : "") + renderList(items, style, long));
   if (pairs.length > 0) blocks.push(alignedPairs(pairs, style));
   return blocks.join("\n");
 }
 
 /** A table, as long as it fits the terminal; then with short times and without what says nothing; then one block for each record. */
-function renderList(items: readonly unknown[], style: TextStyle): string {
+function renderList(items: readonly unknown[], style: TextStyle, long: boolean): string {
   if (items.length === 0) return "none\n";
   if (!items.every(isRecord)) return items.map((item) => `${renderCell("", item, style)}\n`).join("");
-  const { columns: room = Number.POSITIVE_INFINITY } = style;
+  const { columns: room = Number.POSITIVE_INFINITY } = long ? { columns: 0 } : style;
   const full = layOut(items, style, (value) => value !== undefined && value !== null);
   if (tableWidth(full.header, full.rows) <= room) return table(full.header, full.rows, style);
   const tight = layOut(items, { ...style, shortTimes: true }, saysSomething);
@@ -36,7 +39,7 @@ function renderList(items: readonly unknown[], style: TextStyle): string {
       alignedPairs(
         Object.entries(item)
           .filter(([, value]) => saysSomething(value))
-          .map(([name, value]) => [safeText(name), shorten(renderCell(name, value, style))]),
+          .map(([name, value]) => [safeText(name), long ? renderCell(name, value, style) : shorten(renderCell(name, value, style))]),
         style,
       ),
     )
@@ -82,8 +85,7 @@ function renderRecord(record: Structured, style: TextStyle): string {
       safeText(name),
       Array.isArray(value) ? value.map((item) => renderCell("", item, style)).join("\n") || "none" : renderValue(name, value, style),
     ]);
-  // The outer pairs fit it to the terminal.
-  return alignedPairs(pairs, { ...style, columns: undefined }).trimEnd();
+  return alignedPairs(pairs, style).trimEnd();
 }
 
 /** The bare value, as `holdfast get` prints it: a string as it is, anything else as JSON. On a terminal nothing in it may steer the terminal. */

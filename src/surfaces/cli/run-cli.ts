@@ -1,10 +1,10 @@
 import { errorCodes, HoldfastError, isHoldfastError } from "../../kernel/errors.ts";
+import { nearest } from "../../kernel/nearest.ts";
 import { parseArgv } from "./argv.ts";
 import type { CliHost, Command } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandHelp, commonFlags, groupHelp, overview, widthOf } from "./help.ts";
-import { nearest } from "./nearest.ts";
 
 /** Runs one command line and gives its exit code. Failures are thrown as HoldfastError, or printed as JSON with `--json`. */
 export async function runCli(args: readonly string[], host: CliHost): Promise<number> {

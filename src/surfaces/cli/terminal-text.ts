@@ -36,6 +36,19 @@ function wrapLine(text: string, width: number): string {
   return lines.join("\n");
 }
 
+/** Text that may quote or list: the lines that a long one is broken into begin as it does. Undefined width: as it is. */
+export const wrapProse = (text: string, width: number | undefined): string =>
+  width === undefined
+    ? text
+    : text
+        .split("\n")
+        .map((line) => {
+          const [lead = "", mark = ""] = /^\s*(> |- |\* )?/.exec(line) ?? [];
+          const indent = mark === "> " ? lead : " ".repeat(lead.length);
+          return lead + wrap(line.slice(lead.length), Math.max(20, width - lead.length)).replaceAll("\n", `\n${indent}`);
+        })
+        .join("\n");
+
 const paint = (code: number) => (style: TextStyle, text: string) => (style.colour ? `\u001b[${code}m${text}\u001b[0m` : text);
 export const bold = paint(1);
 export const dim = paint(2);
@@ -61,11 +74,11 @@ export function formatTime(seconds: number, { nowMs, shortTimes = false }: TextS
 
 const cellMax = 60;
 /** One line of a list shows a beginning; the record itself has the rest. */
-export const shorten = (text: string): string => {
+export const shorten = (text: string, width = cellMax): string => {
   // A value may be a megabyte long; more than this many characters never fit.
-  const characters = [...text.slice(0, 4 * cellMax)];
-  if (characters.join("") === text && widthOf(text) <= cellMax) return text;
-  while (widthOf(characters.join("")) >= cellMax) characters.pop();
+  const characters = [...text.slice(0, 4 * width)];
+  if (characters.join("") === text && textWidth(text) <= width) return text;
+  while (textWidth(characters.join("")) >= width) characters.pop();
   return `${characters.join("")}…`;
 };
 
@@ -73,17 +86,17 @@ export const shorten = (text: string): string => {
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
 
 /** In columns of a terminal; marks that sit on another character take none. */
-const widthOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : [...text.replace(/\p{M}/gu, "").replace(wide, "  ")].length);
-const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - widthOf(text)));
+export const textWidth = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : [...text.replace(/\p{M}/gu, "").replace(wide, "  ")].length);
+const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - textWidth(text)));
 
 /** How wide the table below would be. */
 export const tableWidth = (header: readonly string[], rows: readonly (readonly string[])[]): number =>
-  header.reduce((sum, title, i) => sum + Math.max(widthOf(title), ...rows.map((row) => widthOf(shorten(row[i] ?? "")))), 2 * (header.length - 1));
+  header.reduce((sum, title, i) => sum + Math.max(textWidth(title), ...rows.map((row) => textWidth(shorten(row[i] ?? "")))), 2 * (header.length - 1));
 
 /** Columns as wide as their widest cell; the last one is not padded. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[], style: TextStyle): string {
-  const cells = rows.map((row) => row.map(shorten));
-  const widths = header.map((title, i) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i] ?? ""))));
+  const cells = rows.map((row) => row.map((cell) => shorten(cell)));
+  const widths = header.map((title, i) => Math.max(textWidth(title), ...cells.map((row) => textWidth(row[i] ?? ""))));
   const line = (row: readonly string[]): string => row.map((cell, i) => (i === row.length - 1 ? cell : padded(cell, widths[i] as number))).join("  ");
   return [bold(style, line(header).trimEnd()), ...cells.map((row) => line(row).trimEnd())].map((text) => `${text}\n`).join("");
 }

@@ -1,26 +1,35 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
+import { quoted } from "../../kernel/nearest.ts";
+import { answerTexts } from "../../tools/answer-texts.ts";
+import { descriptionOf } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { hintInCliWords, inCliWords } from "./cli-vocabulary.ts";
-import type { CliRuntime, Command, Invocation } from "./command.ts";
+import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
 import { commandPath } from "./command-path.ts";
 import type { Parameter } from "./parameters.ts";
 import { parametersOf, toFlag } from "./parameters.ts";
 import { readArgument } from "./read-arguments.ts";
 import { isNegative, renderBareValue, renderResult } from "./render-result.ts";
-import { safeText, styleFor } from "./terminal-text.ts";
+import { listsAsTable, renderList } from "./result-lists.ts";
+import { resultSentence } from "./result-sentences.ts";
+import type { TextStyle } from "./terminal-text.ts";
+import { safeText, styleFor, wrapProse } from "./terminal-text.ts";
 import { toolExamples } from "./tool-examples.ts";
 
 /** Where a person at a prompt should not have to decide. */
 const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   lease_acquire: { ttl_seconds: 60 },
   lease_renew: { ttl_seconds: 60 },
+  // With versions and times.
+  state_list: { values: false },
 };
 
 const requestKeyFlag = { name: "request-key", takes: "KEY", meaning: "Makes a retry safe: the same key and arguments give the first answer again and no second effect." } as const;
+const longFlag = { name: "long", meaning: "Show every field of each record, one record below the other, instead of a table." } as const;
 const stringFlag = { name: "string", meaning: "Take the value as text, even when it looks like JSON." } as const;
 
 export interface ToolCommandOptions {
@@ -42,7 +51,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
     path,
     alias: tool.name,
     summary: tool.title,
-    details: inCliWords(tool, tool.description),
+    details: inCliWords(tool, descriptionOf(tool)),
     operands: positional
       .map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`))
       .concat(requiredFlags)
@@ -52,6 +61,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
       ...named.map((parameter) => withDefault(toFlag(parameter), defaults[parameter.property])),
       ...(parameters.some(({ kind }) => kind === "value") ? [stringFlag] : []),
       ...(tool.effect === "read" ? [] : [requestKeyFlag]),
+      ...(listsAsTable(tool.name) ? [longFlag] : []),
     ],
     examples: (toolExamples[tool.name] ?? []).map((example) => `holdfast ${path.join(" ")}${example === "" ? "" : ` ${example}`}`),
     run: (invocation) => runToolCommand(tool, invocation, { positional, named, defaults, isRequired, bare, path }),
@@ -59,7 +69,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
 }
 
 function withDefault(flag: ReturnType<typeof toFlag>, value: unknown): ReturnType<typeof toFlag> {
-  return value === undefined ? flag : { ...flag, meaning: `${flag.meaning} Default: ${value}s.` };
+  return typeof value !== "number" ? flag : { ...flag, meaning: `${flag.meaning} Default: ${value}s.` };
 }
 
 interface Shape {
@@ -74,7 +84,7 @@ interface Shape {
 async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape): Promise<number> {
   const { host, flags, json } = invocation;
   const args = await collectArguments(invocation, shape);
-  await using runtime = await host.open(flags);
+  await using runtime = await host.open(flags, { onlyLooks: tool.effect === "read" });
   if (runtime.config.readOnly && tool.effect !== "read") throw new HoldfastError("read_only", `${shape.path.join(" ")} changes the store, and this command was started read-only.`);
   const acting = agentArguments(tool, runtime, host.defaultAgent);
   Object.assign(args, acting);
@@ -91,17 +101,34 @@ async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape):
   const result = outcome.structured;
   if (json) host.stdout.write(`${JSON.stringify(result)}\n`);
   else if (shape.bare && result.found === true) host.stdout.write(renderBareValue(result.value, host.stdout.isTTY === true));
-  else if (shape.bare) host.stderr.write(`holdfast: ${safeText(String(result.key))} is not set\n`);
-  else if (tool.render !== undefined) host.stdout.write(tool.render(result).map(asText).join(""));
-  // Made to be read as it is; the rest of the result says the same in pieces.
-  else if (typeof result.formatted_context === "string") host.stdout.write(asText(result.formatted_context || "Nothing that is stored answers this."));
-  else host.stdout.write(renderResult(result, styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs())));
+  else if (tool.name === "state_get" && result.found === false) host.stderr.write(`holdfast: ${safeText(JSON.stringify(result.key))} is not set\n`);
+  else printResult(tool, { result, given: args, long: flags.long === true, host, style: styleFor(host.stdout, runtime.config.colourAllowed, runtime.base.clock.nowMs()) });
   if (!json && ownershipTools.includes(tool.name) && isNegative(result)) host.stderr.write(`holdfast: ${safeText(whoYouAre(who))}\n`);
   if (typeof result.status === "string" && result.status.startsWith("error: ")) return errorCodes.unavailable.exit;
   return isNegative(result) ? exitCodes.negative : exitCodes.ok;
 }
 
-const asText = (text: string): string => `${safeText(text, { keepLines: true }).replace(/\n$/, "")}\n`;
+interface Printing {
+  readonly result: Readonly<Record<string, unknown>>;
+  /** The arguments that the command line gave. */
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly long: boolean;
+  readonly host: CliHost;
+  readonly style: TextStyle;
+}
+
+/** For people. Answers go to standard output, refusals to standard error. */
+function printResult(tool: Tool, { result, given, long, host, style }: Printing): void {
+  const asText = (text: string): string => `${wrapProse(safeText(text, { keepLines: true }).replace(/\n$/, ""), style.columns)}\n`;
+  const texts = answerTexts(tool, result);
+  if (texts !== undefined) return void host.stdout.write(texts.map(asText).join(""));
+  // Made to be read as it is; the rest of the result says the same in pieces.
+  if (typeof result.formatted_context === "string") return void host.stdout.write(asText(result.formatted_context || "Nothing that is stored answers this."));
+  const sentence = resultSentence(tool.name, result, style);
+  if (sentence?.isRefusal === true) return void host.stderr.write(`holdfast: ${sentence.text}\n`);
+  if (sentence !== undefined) return void host.stdout.write(`${sentence.text}\n`);
+  host.stdout.write((long ? undefined : renderList(tool.name, result, given, style)) ?? renderResult(result, style, { long }));
+}
 
 /** A refusal that comes from being somebody else says who one is: at a prompt that is rarely written out. */
 const ownershipCodes: readonly ErrorCode[] = ["claim_held", "claim_lost"];
@@ -111,11 +138,10 @@ const whoYouAre = (agent: string | undefined): string => (agent === undefined ? 
 async function collectArguments({ host, flags, words }: Invocation, { positional, named, defaults, isRequired, path }: Shape): Promise<Record<string, unknown>> {
   const args: Record<string, unknown> = { ...defaults };
   const options = { asText: flags.string === true };
-  if (words.length > positional.length)
-    throw invalidInput(
-      path.join(" "),
-      `takes ${positional.length === 0 ? "no argument" : `at most ${positional.length}`}; ${JSON.stringify(words[positional.length])} is too many`,
-    );
+  if (words.length > positional.length) {
+    const takes = positional.length === 0 ? "takes no argument" : `takes ${positional.map(({ property }) => `<${property}>`).join(" ")}`;
+    throw invalidInput(path.join(" "), `${takes}; unexpected ${quoted(words[positional.length] as string)}. Quote an argument that has blanks in it`);
+  }
   for (const [i, parameter] of positional.entries()) {
     const word = words[i];
     if (word !== undefined) args[parameter.property] = await readArgument(parameter, word, host, options);

@@ -1,6 +1,7 @@
 import { invalidInput } from "../../kernel/errors.ts";
-import type { CliHost, Command, Invocation } from "./command.ts";
+import type { CliHost, Command, Invocation, Output, VerifyRequest } from "./command.ts";
 import { exitCodes } from "./command.ts";
+import { wrap } from "./terminal-text.ts";
 
 export const verifyCommand: Command = {
   path: ["verify"],
@@ -21,10 +22,15 @@ async function runVerifyCommand({ host, flags, json }: Invocation): Promise<numb
   const stop = new AbortController();
   const stopListening = host.onSignal(() => stop.abort());
   try {
-    const request = { quick: flags.quick === true, seed: readSeed(flags.seed), signal: stop.signal, onProgress: progressLine(host, json) };
+    const onText = (text: string): void => {
+      if (json) return;
+      clearProgress(host);
+      host.stdout.write(wrapUnder(text, host.stdout));
+    };
+    const request = { quick: flags.quick === true, seed: readSeed(flags.seed), signal: stop.signal, onProgress: progressLine(host, json), onText };
     const { passed, report, text } = await host.verify(flags, request);
     clearProgress(host);
-    host.stdout.write(json ? `${JSON.stringify(report)}\n` : text);
+    host.stdout.write(json ? `${JSON.stringify(report)}\n` : wrapUnder(text, host.stdout));
     return passed ? exitCodes.ok : exitCodes.negative;
   } catch (error) {
     clearProgress(host);
@@ -32,6 +38,16 @@ async function runVerifyCommand({ host, flags, json }: Invocation): Promise<numb
   } finally {
     stopListening();
   }
+}
+
+/** The paragraphs of the report have a margin of eleven; the lines of a long one keep to it. */
+function wrapUnder(text: string, { isTTY, columns }: Output): string {
+  if (isTTY !== true || columns === undefined) return text;
+  const margin = 11;
+  return text
+    .split("\n")
+    .map((line) => (line.length <= columns ? line : line.slice(0, margin) + wrap(line.slice(margin), Math.max(20, columns - margin)).replaceAll("\n", `\n${" ".repeat(margin)}`)))
+    .join("\n");
 }
 
 function clearProgress({ stderr }: CliHost): void {
@@ -46,10 +62,10 @@ function readSeed(given: unknown): number | undefined {
 }
 
 /** On a terminal one line that is written over and over; else, for a log, one line for each campaign. Never on standard output. */
-function progressLine({ stderr }: CliHost, json: boolean): (campaign: string, done: number) => void {
+function progressLine({ stderr }: CliHost, json: boolean): VerifyRequest["onProgress"] {
   let shown = "";
-  return (campaign, done) => {
-    const line = stderr.isTTY ? `${campaign} ${Math.floor(done * 100)} %` : campaign;
+  return (campaign, done, { nth, of }) => {
+    const line = `${nth} of ${of}: ${campaign}${stderr.isTTY ? ` ${Math.floor(done * 100)} %` : ""}`;
     if (line === shown || (json && !stderr.isTTY)) return;
     shown = line;
     stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line} …\n`);

@@ -28,7 +28,7 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
   if (pattern === "") throw invalidInput("<key|prefix*>", "must not be empty; '*' watches every key");
   const after = readCount("after", flags.after, 0);
   const count = readCount("count", flags.count, 1) ?? Number.POSITIVE_INFINITY;
-  await using runtime = await host.open(flags, { stays: true });
+  await using runtime = await host.open(flags, { stays: true, onlyLooks: true });
   const stop = new AbortController();
   const stopListening = host.onSignal(() => stop.abort());
   const style = styleFor(host.stdout, runtime.config.colourAllowed, 0);

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable, Writable } from "node:stream";
+import { Budget } from "../../kernel/budget.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Message, RequestId } from "../mcp/json-rpc.ts";
@@ -7,7 +8,6 @@ import { errorLine, isNotification, isRequest, isRequestId, rpcErrors } from "..
 import { LineReader } from "../mcp/line-reader.ts";
 import { LineWriter } from "../mcp/line-writer.ts";
 import { messageLimits, readBatch, readMessage } from "../mcp/read-message.ts";
-import { Budget } from "./budget.ts";
 import type { Credential } from "./credential.ts";
 import { closedLine, refusalLine, unansweredLine } from "./failure-line.ts";
 import { followSession } from "./follow-session.ts";
@@ -214,7 +214,8 @@ class Bridge {
       discard(response);
       return this.#requireAnswered(message, "has taken this request without answering it");
     }
-    const release = await this.#budget.take(Number(headers["content-length"] ?? partBytes) || partBytes);
+    const holding = this.#budget.open();
+    await holding.reserve(Number(headers["content-length"] ?? partBytes) || partBytes);
     try {
       const text = (await readBody(response)).toString("utf8");
       const messages = messagesIn(text);
@@ -223,7 +224,7 @@ class Bridge {
       const isResult = await this.#passAnswers(message, messages, text, (answer) => onAnswer?.(response, answer));
       return this.#requireAnswered(message, otherAnswer) && isResult;
     } finally {
-      release();
+      holding.release();
     }
   }
 

@@ -41,7 +41,7 @@ function lostLine(id: RequestId, what: string, mayHaveHappened: boolean, otherwi
   return failureLine(id, {
     code: "outcome_unknown",
     message: `${what}: whether the call took effect is not known.`,
-    hint: 'Ask again with the same request key (_meta["holdfast/request-key"]), or read.',
+    hint: "Repeat the call with the same request_key, or read.",
   });
 }
 

@@ -20,6 +20,13 @@ export interface Outgoing {
 const versionKey = "io.modelcontextprotocol/protocolVersion";
 const requestKey = "holdfast/request-key";
 
+/** The server does a call with a key once, however often it arrives; the key comes beside the arguments or as one of them. */
+function hasRequestKey(params: Readonly<Record<string, unknown>> | undefined): boolean {
+  const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
+  const args = params?.arguments as Readonly<Record<string, unknown>> | null | undefined;
+  return [meta?.[requestKey], args?.request_key].some((key) => typeof key === "string" && key !== "");
+}
+
 /** Which member of its parameters a request is about: said in a header too, so that what stands between can route without reading bodies. */
 const namedBy: Readonly<Record<string, string>> = {
   "tools/call": "name",
@@ -42,7 +49,7 @@ export function outgoing(line: Buffer, message: Message): Outgoing {
     unanswered: new Set(ids),
     method,
     envelope: typeof version === "string" && method !== undefined ? envelopeHeaders(version, method, params) : undefined,
-    isRepeatable: method !== "tools/call" || typeof meta?.[requestKey] === "string",
+    isRepeatable: method !== "tools/call" || hasRequestKey(params),
     abort: new AbortController(),
   };
 }

@@ -4,6 +4,9 @@ import { ConnectionFailure } from "./remote.ts";
 /** The most that one message of a server may have; Holdfast's own have a fraction of it. */
 export const answerBytesMax = 67_108_864;
 
+/** What a line of an event takes beside its text. */
+const lineCost = 64;
+
 export class TooLong extends Error {}
 
 /** The whole body. Rejects when it breaks off, or with TooLong. */
@@ -57,7 +60,8 @@ export async function* readEvents(response: IncomingMessage): AsyncGenerator<Ser
         const [, name, value = ""] = /^([^:]*)(?::\x20?(.*))?$/s.exec(line) ?? [];
         if (name === "id" && !value.includes("\0")) id = value;
         if (name !== "data") continue;
-        length += value.length;
+        // A line takes room even when it is empty.
+        length += value.length + lineCost;
         if (length > answerBytesMax) throw new TooLong();
         data.push(value);
       }

@@ -1,4 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
 
 const field = "URL";
 
@@ -16,3 +17,6 @@ export function requireTarget(text: string): URL {
   if (url.pathname === "/") url.pathname = "/mcp";
   return url;
 }
+
+/** Whether everybody on the way can read what is sent there. */
+export const isInTheClear = ({ protocol, hostname }: URL): boolean => protocol === "http:" && !isLoopbackAddress(hostname);

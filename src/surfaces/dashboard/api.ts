@@ -62,26 +62,30 @@ export interface Compacted {
 
 export type RunStatusName = "created" | "claimed" | "running" | "done" | "failed" | "cancelled";
 
-/** GET /api/ns/:namespace/overview */
+/** GET /api/ns/:namespace/overview?range=15m|1h|6h|24h|7d (how far back commits and leases are shown; 1h when absent) */
 export interface Overview {
   readonly nowMs: number;
+  readonly rangeMs: number;
   readonly revision: number;
+  /** `runsHeld`: by an agent now; `runsWaiting`: unfinished, and nobody holds them. */
   readonly counts: {
     readonly keys: number;
     readonly runs: number;
+    readonly runsHeld: number;
+    readonly runsWaiting: number;
     readonly leases: number;
     readonly waiting: number;
     readonly journal: number;
     readonly notes: number;
     readonly research: number;
   };
-  /** Of the newest runs (how many were looked at is `looked`). */
-  readonly runsByStatus: { readonly looked: number; readonly byStatus: Readonly<Record<RunStatusName, number>> };
-  /** The last sixty minutes, oldest first. `complete`: false where history does not reach back that far. `estimated`: of a very busy hour, close at first and closer with each answer. */
+  /** How many of the newest `of` runs failed: no index has every failed run. */
+  readonly failedRuns: { readonly count: number; readonly of: number };
+  /** The range in sixty equal steps, of a minute each for an hour, oldest first. `complete`: false where history does not reach back that far. `estimated`: of a very busy hour, close at first and closer with each answer. */
   readonly commitsPerMinute: { readonly complete: boolean; readonly estimated?: boolean; readonly minutes: readonly { readonly atMs: number; readonly commits: number }[] };
   /** Ended runs, newest first. */
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
-  /** Who held what in the last sixty minutes; an open end is held now. */
+  /** Who held what within the range; an open end is held now. */
   readonly leaseOccupancyComplete?: boolean;
   readonly leaseOccupancy: readonly {
     readonly resource: string;
@@ -91,10 +95,19 @@ export interface Overview {
   }[];
   /** How many resources that were in all, of which `leaseOccupancy` has the first, and how many of them are held now. */
   readonly leaseOccupancyOf: { readonly resources: number; readonly heldNow: number };
-  /** Who was active lately, newest first. */
+  /** Who was active lately, newest first; `agentsMore`: there were more than these. */
+  readonly agentsMore: boolean;
   readonly agents: readonly { readonly agent: string; readonly writer: string; readonly lastAtMs: number; readonly lastDid: string; readonly holds: number }[];
-  /** What a person should look at, each with why. */
-  readonly stuck: readonly { readonly kind: "run" | "lease"; readonly id: string; readonly title?: string; readonly why: string; readonly sinceMs: number }[];
+  /** What a person should look at, each with why. `token` of a run and `lease`: what cancelling or releasing it needs. */
+  readonly stuck: readonly {
+    readonly kind: "run" | "lease";
+    readonly id: string;
+    readonly title?: string;
+    readonly why: string;
+    readonly sinceMs: number;
+    readonly token?: number;
+    readonly lease?: LeaseRow;
+  }[];
   readonly health: HealthView;
 }
 
@@ -138,7 +151,9 @@ export interface KeyView {
   readonly version: number;
   readonly updatedAtMs?: number;
   readonly expiresAtMs?: number;
-  readonly updatedBy?: string;
+  /** Who was authenticated, and the name the caller gave itself. Absent when there is no such key. */
+  readonly writer?: string;
+  readonly agent?: string;
   /** Newest first, as far as history reaches; `more` when there are older ones than these. */
   readonly versions: readonly VersionView[];
   readonly more: boolean;
@@ -238,7 +253,10 @@ export interface LeaseRow {
   readonly runName?: string;
 }
 
-/** GET /api/ns/:namespace/journal?workspace=&before=&limit=; with id=ID that one entry alone */
+/**
+ * GET /api/ns/:namespace/journal?workspace=&who=&tag=&q=&before=&limit=; with id=ID that one entry alone. `who`: exactly this writer or agent;
+ * `q`: in the text, its context, highlights, files or branch, whatever the case. A page of a filter that matches little may be short, or empty, and have a next one.
+ */
 export interface JournalPage {
   readonly entries: readonly JournalRow[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
@@ -281,7 +299,8 @@ export interface NoteRow {
   readonly supersededBy?: string;
   readonly version: number;
   readonly updatedAtMs: number;
-  readonly updatedBy: string;
+  readonly writer: string;
+  readonly agent?: string;
 }
 
 /** GET /api/ns/:namespace/note?name=; `not_found` when there is none. */
@@ -296,6 +315,27 @@ export interface NoteView {
 export interface ResearchPage {
   readonly checkpoints: readonly { readonly id: string; readonly atMs: number; readonly question: string; readonly thesis: string; readonly confidence?: number }[];
   readonly next?: string;
+}
+
+/** GET /api/ns/:namespace/checkpoint?id=; `not_found` when there is none. Fields without a value are absent, never null. */
+export interface ResearchView {
+  readonly id: string;
+  readonly atMs: number;
+  readonly writer: string;
+  readonly agent?: string;
+  readonly question: string;
+  readonly thesis: string;
+  readonly confidence: number;
+  readonly trigger: string;
+  readonly openQuestions: readonly string[];
+  readonly sources: readonly { readonly id: string; readonly type: string; readonly take: string; readonly relation: string }[];
+  readonly tensions: readonly { readonly between: readonly string[]; readonly nature: string; readonly resolution: string }[];
+  readonly contributions: readonly { readonly type: string; readonly content: string }[];
+  readonly action?: { readonly goal: string; readonly type: string };
+  readonly skill?: string;
+  readonly workspace?: string;
+  /** The id of the checkpoint that this one continues. */
+  readonly continues?: string;
 }
 
 /** GET /api/ns/:namespace/search?q= */

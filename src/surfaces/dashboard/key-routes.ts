@@ -80,7 +80,7 @@ const key: ApiRoute = {
       found: entry !== undefined,
       value: entry?.value ?? null,
       version: entry?.version ?? 0,
-      ...(entry === undefined ? {} : { updatedAtMs: entry.updatedAtMs, updatedBy: entry.agent ?? entry.updatedBy }),
+      ...(entry === undefined ? {} : { updatedAtMs: entry.updatedAtMs, writer: entry.updatedBy, agent: entry.agent }),
       ...(entry?.expiresAtMs === undefined ? {} : { expiresAtMs: entry.expiresAtMs }),
       versions: past.versions.map(toVersionView),
       more: past.more,

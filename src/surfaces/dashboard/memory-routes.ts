@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { readPastVersions } from "../../domain/history/key-versions.ts";
+import type { EntryPage } from "../../domain/journal/find-entries.ts";
 import { listAllEntries, listEntries, readEntry } from "../../domain/journal/find-entries.ts";
 import type { JournalEntry } from "../../domain/journal/journal-entry.ts";
 import { knowledgeKeys } from "../../domain/keyspace.ts";
@@ -9,6 +10,7 @@ import { listNotes } from "../../domain/knowledge/list-notes.ts";
 import type { Note } from "../../domain/knowledge/note.ts";
 import { fullName, requireFullName, statuses, trustLevels } from "../../domain/knowledge/note.ts";
 import { mirrorNote } from "../../domain/mirror/mirror.ts";
+import type { ResearchCheckpoint } from "../../domain/research/checkpoint.ts";
 import { readCheckpoint } from "../../domain/research/checkpoints.ts";
 import { listCheckpoints } from "../../domain/research/list-checkpoints.ts";
 import { listKnownWorkspaces } from "../../domain/workspace/known-workspaces.ts";
@@ -16,7 +18,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
 import { fromCursor, toCursor } from "../../tools/cursor.ts";
 import { text as bodyText } from "../../tools/fields.ts";
-import type { JournalPage, JournalRow, NoteChanged, NoteRow, NotesPage, NoteView, ResearchPage } from "./api.ts";
+import type { JournalPage, JournalRow, NoteChanged, NoteRow, NotesPage, NoteView, ResearchPage, ResearchView } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { toVersionView } from "./key-routes.ts";
 import { readBody } from "./read-body.ts";
@@ -30,8 +32,11 @@ const journal: ApiRoute = {
   path: "/api/ns/:namespace/journal",
   needs: "read",
   async handle({ base, query }) {
-    const { id, workspace, before, limit } = readQuery(query, {
+    const { id, workspace, before, limit, ...filter } = readQuery(query, {
       workspace: text(limits.keyBytesMax),
+      who: text(limits.keyBytesMax),
+      tag: text(limits.keyBytesMax),
+      q: text(filterBytesMax),
       before: text(cursorBytesMax),
       limit: pageSize({ default: 30, max: 50 }),
       id: text(limits.keyBytesMax),
@@ -46,15 +51,57 @@ const journal: ApiRoute = {
     }
     // A position in one list means nothing in another.
     const list = `journal ${workspace ?? ""}`;
-    const position = before === undefined ? undefined : fromCursor(list, before);
-    const { entries, next } =
+    const read = (count: number, position: string | undefined) =>
       workspace === undefined
-        ? await listAllEntries(base, { workspaceIds: named.map((each) => each.id), limit, before: position })
-        : await listEntries(base, { workspace: { id: workspace, name: workspace, formerIds: [] }, limit, before: position });
+        ? listAllEntries(base, { workspaceIds: named.map((each) => each.id), limit: count, before: position })
+        : listEntries(base, { workspace: { id: workspace, name: workspace, formerIds: [] }, limit: count, before: position });
+    const { entries, next } = await findEntries(read, { limit, before: before === undefined ? undefined : fromCursor(list, before), ...filter });
     const page: JournalPage = { entries: entries.map(toJournalRow), workspaces: named, ...(next === undefined ? {} : { next: toCursor(list, next) }) };
     return { json: page };
   },
 };
+
+const filterBytesMax = 256;
+/** A filter that matches little must not make one request read a whole journal. */
+const filterScannedMax = 500;
+
+interface EntryFilter {
+  readonly limit: number;
+  readonly before?: string;
+  readonly who?: string;
+  readonly tag?: string;
+  readonly q?: string;
+}
+
+/** Reads on until enough entries fit, there are no more, or enough were looked at; the position after it is that of the last one read. */
+async function findEntries(
+  read: (count: number, position: string | undefined) => Promise<Omit<EntryPage, "revision">>,
+  { limit, before, ...filter }: EntryFilter,
+): Promise<Omit<EntryPage, "revision">> {
+  if (Object.values(filter).every((value) => value === undefined)) return read(limit, before);
+  const found: JournalEntry[] = [];
+  let next = before;
+  for (let scanned = 0; scanned < filterScannedMax; scanned += limit) {
+    // No more than are still wanted: what a page has too many of would be passed over by the next.
+    const page = await read(limit - found.length, next);
+    found.push(...page.entries.filter((entry) => fits(entry, filter)));
+    next = page.next;
+    if (next === undefined || found.length === limit) break;
+  }
+  return { entries: found, next };
+}
+
+function fits(
+  { writer, agent, tags, description, workContext = "", highlights, activeFiles, gitBranch = "" }: JournalEntry,
+  { who, tag, q }: Pick<EntryFilter, "who" | "tag" | "q">,
+): boolean {
+  const wanted = q?.toLowerCase();
+  return (
+    (who === undefined || writer === who || agent === who) &&
+    (tag === undefined || tags.includes(tag)) &&
+    (wanted === undefined || [description, workContext, gitBranch, ...highlights, ...activeFiles].some((each) => each.toLowerCase().includes(wanted)))
+  );
+}
 
 const toJournalRow = (entry: JournalEntry): JournalRow => ({
   id: entry.id,
@@ -120,7 +167,8 @@ const toNoteRow = ({ id, skill, content, keywords, status, trust, source, supers
   ...(supersededBy === undefined ? {} : { supersededBy }),
   version,
   updatedAtMs: savedAtMs,
-  updatedBy: agent ?? writer,
+  writer,
+  ...(agent === undefined ? {} : { agent }),
 });
 
 const noteChange = z.strictObject({
@@ -166,4 +214,24 @@ const research: ApiRoute = {
   },
 };
 
-export const memoryRoutes: readonly ApiRoute[] = [journal, notes, note, changeTheNote, research];
+const checkpoint: ApiRoute = {
+  method: "GET",
+  path: "/api/ns/:namespace/checkpoint",
+  needs: "read",
+  async handle({ base, query }) {
+    const { id } = readQuery(query, { id: requiredText(limits.keyBytesMax) });
+    const found = await readCheckpoint(base, id);
+    if (found === undefined) throw new HoldfastError("not_found", `There is no research checkpoint ${JSON.stringify(id)}.`, { details: { id } });
+    return { json: toResearchView(found) };
+  },
+};
+
+const toResearchView = ({ id, savedAtMs, coreQuestion, uniqueContributions, ...rest }: ResearchCheckpoint): ResearchView => ({
+  ...rest,
+  id,
+  atMs: savedAtMs,
+  question: coreQuestion,
+  contributions: uniqueContributions,
+});
+
+export const memoryRoutes: readonly ApiRoute[] = [journal, notes, note, changeTheNote, research, checkpoint];

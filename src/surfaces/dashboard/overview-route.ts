@@ -5,28 +5,30 @@ import { workflowKeys } from "../../domain/keyspace.ts";
 import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
 import type { Gaps, RateMemory } from "../../domain/overview/commit-rate.ts";
-import { newRateMemory, readCommitRate } from "../../domain/overview/commit-rate.ts";
+import { newRateMemory, readCommitRate, stepsShown } from "../../domain/overview/commit-rate.ts";
 import { readCounts } from "../../domain/overview/counts.ts";
 import type { Occupancy, RecentWork } from "../../domain/overview/recent-work.ts";
 import { followWork, newRecentWork, occupancyOf } from "../../domain/overview/recent-work.ts";
 import type { StuckWork } from "../../domain/overview/stuck-work.ts";
 import { findStuckWork } from "../../domain/overview/stuck-work.ts";
 import { findRuns } from "../../domain/workflows/find-runs.ts";
-import { runStatuses } from "../../domain/workflows/workflow.ts";
 import type { RunView } from "../../domain/workflows/workflows.ts";
 import { formatDuration } from "../../kernel/duration.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
-import type { HealthView, Overview, RunStatusName } from "./api.ts";
+import type { HealthView, Overview } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readHealth, toldHealth } from "./health-route.ts";
-import { readQuery } from "./read-query.ts";
+import { oneOf, readQuery } from "./read-query.ts";
 import type { RememberedCounts } from "./remembered-counts.ts";
+import { toLeaseRow } from "./run-routes.ts";
 import { takeTurns } from "./take-turns.ts";
 
 /** How far the overview looks. Each part has its bound, so that the whole costs the same however much there is. */
 const looked = { runs: 100, leases: 500, durations: 60, agents: 30, occupied: 24, stuck: 50 } as const;
 const hourMs = 3_600_000;
+const ranges = { "15m": hourMs / 4, "1h": hourMs, "6h": 6 * hourMs, "24h": 24 * hourMs, "7d": 168 * hourMs } as const;
+const rangeNames = Object.keys(ranges) as readonly (keyof typeof ranges)[];
 /** A line that moves is no news: somebody must have waited behind this holder for a while. */
 const lineMovesMs = 60_000;
 
@@ -37,14 +39,16 @@ interface Memory {
 }
 
 export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
-  const asked = new WeakMap<Store, () => Promise<Overview>>();
-  const askOf = (base: ToolBase): (() => Promise<Overview>) => {
-    const known = asked.get(base.store);
+  const asked = new WeakMap<Store, Map<number, () => Promise<Overview>>>();
+  const askOf = (base: ToolBase, rangeMs: number): (() => Promise<Overview>) => {
+    const ofStore = asked.get(base.store) ?? new Map<number, () => Promise<Overview>>();
+    asked.set(base.store, ofStore);
+    const known = ofStore.get(rangeMs);
     if (known !== undefined) return known;
     const memory: Memory = { rate: newRateMemory(), work: newRecentWork() };
     // The store is what many share; who asks matters only to what is told of a look.
-    const ask = takeTurns(() => readOverview(base, memory, counts));
-    asked.set(base.store, ask);
+    const ask = takeTurns(() => readOverview(base, memory, counts, rangeMs));
+    ofStore.set(rangeMs, ask);
     return ask;
   };
   return {
@@ -52,14 +56,14 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
     path: "/api/ns/:namespace/overview",
     needs: "read",
     async handle({ base, query }) {
-      readQuery(query, {});
-      const overview = await askOf(base)();
+      const { range = "1h" } = readQuery(query, { range: oneOf(rangeNames) });
+      const overview = await askOf(base, ranges[range])();
       return { json: { ...overview, health: toldHealth(base, overview.health) } };
     },
   };
 }
 
-async function readOverview(base: ToolBase, memory: Memory, remembered: RememberedCounts): Promise<Overview> {
+async function readOverview(base: ToolBase, memory: Memory, remembered: RememberedCounts, rangeMs: number): Promise<Overview> {
   const { store } = base;
   const [health, counts, found, { nowMs, revision, leases, more }] = await Promise.all([
     readHealth(base),
@@ -67,9 +71,9 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     findRuns(base, { tags: [], claimable: false, limit: looked.runs }),
     readLeaseOverview(base, looked.leases),
   ]);
-  const sinceMs = nowMs - hourMs;
+  const sinceMs = nowMs - rangeMs;
   const [commits, stuck] = await Promise.all([
-    readCommitRate(store, memory.rate, { nowMs, revision, gaps: gapsIn(health) }),
+    readCommitRate(store, memory.rate, { nowMs, revision, gaps: gapsIn(health), stepMs: rangeMs / stepsShown }),
     findStuckWork(base, leases, nowMs),
     followWork(store, memory.work, { revision, sinceMs }),
   ]);
@@ -81,14 +85,16 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
   ]);
   return {
     nowMs,
+    rangeMs,
     revision,
     counts,
-    runsByStatus: { looked: found.runs.length, byStatus: byStatus(found.runs) },
+    failedRuns: { count: found.runs.filter(({ status }) => status === "failed").length, of: found.runs.length },
     commitsPerMinute: { complete: commits.complete, ...(commits.estimated ? { estimated: true } : {}), minutes: commits.minutes },
     runDurations: durationsOf(found.runs),
     leaseOccupancy: lanes,
     leaseOccupancyOf: { resources: occupancy.length, heldNow: occupancy.filter(isHeldNow).length },
     leaseOccupancyComplete: complete && !more,
+    agentsMore: memory.work.agents.size > looked.agents,
     agents: agents.map((last) => {
       const agent = last.agent ?? last.writer;
       return { agent, writer: last.writer, lastAtMs: last.atMs, lastDid: didOf(last), holds: leases.filter(({ holder }) => holder === agent).length };
@@ -111,12 +117,6 @@ function didOf({ kind, operation, subject, title, written }: Activity): string {
 }
 
 const gapsIn = ({ facts }: HealthView): Gaps => (Array.isArray(facts.gaps) ? (facts.gaps as unknown as Gaps) : []);
-
-function byStatus(runs: readonly RunView[]): Record<RunStatusName, number> {
-  const counts = Object.fromEntries(runStatuses.map((status) => [status, 0])) as Record<RunStatusName, number>;
-  for (const { status } of runs) counts[status] += 1;
-  return counts;
-}
 
 const durationsOf = (runs: readonly RunView[]): Overview["runDurations"] =>
   runs
@@ -147,31 +147,27 @@ async function withRunNames(base: ToolBase, lanes: readonly Occupancy[]): Promis
   });
 }
 
+const stuckLease = (lease: LeaseOverview) => ({ kind: "lease" as const, id: lease.resource, sinceMs: lease.heldSinceMs, lease: toLeaseRow(lease, new Map()) });
+
 function stuckList({ abandoned, longHeld, awaited }: StuckWork, nowMs: number): Overview["stuck"] {
   const isPlain = ({ resource }: LeaseOverview): boolean => workflowKeys.runOfResource(resource) === undefined;
   const lines = awaited.filter((lease) => isPlain(lease) && nowMs - lease.heldSinceMs > lineMovesMs);
   return [
-    ...abandoned.map(({ runId, name, holder, lastStep, sinceMs }) => ({
+    ...abandoned.map(({ runId, name, holder, token, lastStep, sinceMs }) => ({
       kind: "run" as const,
       id: runId,
       title: name,
+      token,
       why: `${holder} stopped ${lastStep === 0 ? "before the first step" : `after step ${lastStep}`}, and nobody has taken over`,
       sinceMs,
     })),
-    ...lines.map(({ resource, holder, waiters, heldSinceMs }) => ({
-      kind: "lease" as const,
-      id: resource,
-      why: `${waiters.length === 1 ? `${waiters[0]} waits` : `${waiters.length} wait`} for ${holder}, who has held it for ${formatDuration(nowMs - heldSinceMs)}`,
-      sinceMs: heldSinceMs,
+    ...lines.map((lease) => ({
+      ...stuckLease(lease),
+      why: `${lease.waiters.length === 1 ? `${lease.waiters[0]} waits` : `${lease.waiters.length} wait`} for ${lease.holder}, who has held it for ${formatDuration(nowMs - lease.heldSinceMs)}`,
     })),
     ...longHeld
       // A run that takes hours and reports its steps is not stuck.
       .filter((lease) => isPlain(lease) && !lines.includes(lease))
-      .map(({ resource, holder, heldSinceMs }) => ({
-        kind: "lease" as const,
-        id: resource,
-        why: `held by ${holder} for ${formatDuration(nowMs - heldSinceMs)}`,
-        sinceMs: heldSinceMs,
-      })),
+      .map((lease) => ({ ...stuckLease(lease), why: `held by ${lease.holder} for ${formatDuration(nowMs - lease.heldSinceMs)}` })),
   ];
 }

@@ -33,7 +33,7 @@ export function openApiRoutes({ log, readOnly, operator }: ApiOptions): readonly
     ...memoryRoutes,
     searchRoute,
     ...openToolRoutes(log),
-    ...openTokenRoutes(operator),
+    ...openTokenRoutes(operator, log),
   ];
   return readOnly ? routes.filter(({ method, needs }) => method === "GET" || needs === "read") : routes;
 }

@@ -114,7 +114,7 @@ const leases: ApiRoute = {
   },
 };
 
-function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, waiters }: LeaseOverview, names: ReadonlyMap<string, string>): LeaseRow {
+export function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, waiters }: LeaseOverview, names: ReadonlyMap<string, string>): LeaseRow {
   const runId = workflowKeys.runOfResource(resource);
   const runName = names.get(runId ?? "");
   return {

@@ -5,6 +5,7 @@ import type { Token } from "../../domain/identity/tokens.ts";
 import { createToken, listTokens, revokeToken } from "../../domain/identity/tokens.ts";
 import { systemNamespace } from "../../domain/keyspace.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import type { Log } from "../../kernel/log.ts";
 import { openReservedStore } from "../../store/namespace-store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
@@ -46,7 +47,7 @@ const newToken = z.strictObject({
   expiresAtMs: z.int().min(1).optional(),
 });
 
-const create = (operator: string): ApiRoute => ({
+const create = (operator: string, log: Log): ApiRoute => ({
   method: "POST",
   path: "/api/tokens",
   needs: "admin",
@@ -63,12 +64,13 @@ const create = (operator: string): ApiRoute => ({
     const maker = { ...principal, operator };
     requireEndsBeforeMaker(maker, expiresAtMs);
     const { token, secret } = await createToken(scopeOf(base), { name, role, namespaces, ttlMs }, maker);
+    log("info", "token_created", { token: token.id, name, role, namespaces, by: principal.name });
     const created: CreatedToken = { token: toRow(token), secret };
     return { status: 201, json: created };
   },
 });
 
-const revoke: ApiRoute = {
+const revoke = (log: Log): ApiRoute => ({
   method: "DELETE",
   path: "/api/tokens/:id",
   needs: "admin",
@@ -77,9 +79,10 @@ const revoke: ApiRoute = {
     const scope = scopeOf(base);
     const token = (await listTokens(scope)).find(({ id }) => id === params.id);
     if (token === undefined || !isWithin(principal, token.namespaces) || !(await revokeToken(scope, token.id))) throw new HoldfastError("not_found", "There is no such token.");
+    log("info", "token_revoked", { token: token.id, name: token.name, by: principal.name });
     return { json: { revoked: true } };
   },
-};
+});
 
 /** `operator`: the name of whoever runs the server. */
-export const openTokenRoutes = (operator: string): readonly ApiRoute[] => [listAll, create(operator), revoke];
+export const openTokenRoutes = (operator: string, log: Log): readonly ApiRoute[] => [listAll, create(operator, log), revoke(log)];

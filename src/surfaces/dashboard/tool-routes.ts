@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { fullSchemas } from "../../tools/describe-tool.ts";
+import { descriptionOf, fullSchemas } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { ToolsView } from "./api.ts";
@@ -14,8 +14,8 @@ const views = new WeakMap<Tool, ToolView>();
 function toView(tool: Tool): ToolView {
   const known = views.get(tool);
   if (known !== undefined) return known;
-  const { name, title, description, effect, toolset } = tool;
-  const view: ToolView = { name, title, description, effect, toolset, input: fullSchemas(tool).input };
+  const { name, title, effect, toolset } = tool;
+  const view: ToolView = { name, title, description: descriptionOf(tool), effect, toolset, input: fullSchemas(tool).input };
   views.set(tool, view);
   return view;
 }

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { listFilters, safeGitOptions, withoutFilters } from "../../domain/workspace/safe-git.ts";
 
 /** What git knows without being asked for long. */
 export interface RepositoryState {
@@ -14,25 +15,35 @@ const gitTimeoutMs = 200;
 const outputBytesMax = 4 * 1024 * 1024;
 const commitsMax = 5;
 
-export async function readRepositoryState(folder: string, environment: Environment): Promise<RepositoryState> {
-  const [status, log] = await Promise.all([
-    git(folder, environment, ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"]),
-    git(folder, environment, ["log", `--max-count=${commitsMax}`, "--no-show-signature", "--format=%h %s"]),
-  ]);
+/** `timeoutMs`: for each question to git; a hook has little time. */
+export async function readRepositoryState(folder: string, environment: Environment, timeoutMs = gitTimeoutMs): Promise<RepositoryState> {
+  const git = openGit(folder, environment, timeoutMs);
+  const [status, log] = await Promise.all([readStatus(git), git(["log", `--max-count=${commitsMax}`, "--no-show-signature", "--format=%h %s"])]);
   return {
     ...(status === undefined ? {} : { changedFiles: status.split("\0").flatMap((line) => (line.length > 3 ? [line.slice(3)] : [])) }),
     recentCommits: (log ?? "").split("\n").filter((line) => line !== ""),
   };
 }
 
-/** Takes no lock, and starts none of the helper programs that a repository's own configuration may name. */
-const git = (folder: string, environment: Environment, args: readonly string[]): Promise<string | undefined> =>
-  new Promise((done) => {
-    const safe = ["--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false"];
-    execFile(
-      "git",
-      ["-C", folder, ...safe, ...args],
-      { env: { ...environment }, timeout: gitTimeoutMs, killSignal: "SIGKILL", maxBuffer: outputBytesMax, windowsHide: true },
-      (error, stdout) => done(error === null ? stdout : undefined),
-    );
-  });
+type Git = ReturnType<typeof openGit>;
+
+async function readStatus(git: Git): Promise<string | undefined> {
+  const filters = await git(listFilters, { noneIs: 1 });
+  const options = filters === undefined ? undefined : withoutFilters(filters);
+  if (options === undefined) return undefined;
+  // A submodule has a configuration of its own: its commit is compared, and nothing is run inside it.
+  return git([...options, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"]);
+}
+
+/** Takes no lock, and starts none of the programs that a repository's own configuration may name. `noneIs`: the exit code that means an empty answer. */
+const openGit =
+  (folder: string, environment: Environment, timeoutMs: number) =>
+  (args: readonly string[], { noneIs = 0 } = {}): Promise<string | undefined> =>
+    new Promise((done) => {
+      execFile(
+        "git",
+        ["-C", folder, ...safeGitOptions, ...args],
+        { env: { ...environment }, timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: outputBytesMax, windowsHide: true },
+        (error, stdout) => done(error === null || (noneIs !== 0 && error.code === noneIs) ? stdout : undefined),
+      );
+    });

@@ -10,6 +10,7 @@ import type { Surroundings, Workspace } from "../../domain/workspace/workspace.t
 import { locateWorkspace } from "../../domain/workspace/workspace.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { Scope } from "../../store/transact.ts";
+import type { HookEvent } from "./hook-events.ts";
 import type { HookInput } from "./hook-input.ts";
 import type { Environment, RepositoryState } from "./repository-state.ts";
 import { readRepositoryState } from "./repository-state.ts";
@@ -23,10 +24,6 @@ export interface HookContext {
   /** How long a saved entry is kept; for ever when absent. */
   readonly ttlMs?: number;
 }
-
-const hookEvents = ["session-start", "pre-compact"] as const;
-type HookEvent = (typeof hookEvents)[number];
-export const isHookEvent = (name: string | undefined): name is HookEvent => (hookEvents as readonly (string | undefined)[]).includes(name);
 
 /** Of a hook's time so much may go into asking git where a history began; most of what is left is for saving. */
 const rootTimeoutMs = 600;

@@ -1,7 +1,7 @@
 import { hash as hashOf } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../../domain/identity/principal.ts";
-import { hasToken, isTokenSecret, isUseDue, noteTokenUse, readTokenBySecret } from "../../domain/identity/tokens.ts";
+import { hasCheckValue, hasToken, isTokenSecret, isUseDue, meetsCheck, noteTokenUse, readCheckKey, readTokenBySecret } from "../../domain/identity/tokens.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -38,10 +38,15 @@ export const revokedWithinMs = 2_000;
 /** A token of an issuer holds until it expires; this long it is not verified anew. */
 const jwtFreshMs = 30_000;
 const knownMax = 2_000;
+/** Read again so often at most, whoever brings what. */
+const checkKeyFreshMs = 2_000;
 
 export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, challenges, limits = guessLimits }: AuthenticateOptions): Authenticate {
   const known = new KnownCredentials(knownMax);
-  const guesses = new GuessLimit(limits, clock.nowMs());
+  const budgetOf = (): GuessLimit => new GuessLimit(limits, clock.nowMs());
+  /** For any credential; and, once that is used up by whoever makes them up, one more for each kind that is likely to be good. */
+  const guesses = { any: budgetOf(), likelyToken: budgetOf(), likelyJwt: budgetOf() };
+  let check: { readonly key: Promise<string | undefined>; readonly atMs: number } | undefined;
   const lookups = new Map<string, Promise<Principal | Refusal>>();
   const local: Principal | undefined = operator === undefined ? undefined : { name: operator, role: "admin", namespaces: "*", kind: "operator" };
 
@@ -57,22 +62,50 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     const verdict = known.read(hash, clock.nowMs());
     if (verdict.is === "good") return verdict.principal;
     if (verdict.is === "bad") return wrong(challenges.wrong(request));
-    return lookups.get(hash) ?? lookUp(request, hash, verdict.is === "unsure", () => (isOpaque ? findToken(secret) : findJwt(jwt as JwtVerifier, secret)));
+    return lookups.get(hash) ?? lookUp(request, hash, verdict.is === "unsure", secret);
   };
 
+  /** By its check value. Tokens of earlier versions have none, and are looked up like any guess. */
+  async function isLikely(secret: string): Promise<boolean> {
+    if (!hasCheckValue(secret)) return false;
+    const nowMs = clock.nowMs();
+    // The key comes with the first token; it is read again for the case that the store was restored from another.
+    if (check === undefined || nowMs - check.atMs >= checkKeyFreshMs || nowMs < check.atMs) check = { key: checkKey(check?.key), atMs: nowMs };
+    const key = await check.key;
+    return key !== undefined && meetsCheck(secret, key);
+  }
+
+  /** The one that was known before where the store does not answer: the lookup that follows meets the same failure, and tells it. */
+  function checkKey(before: Promise<string | undefined> | undefined): Promise<string | undefined> {
+    return readCheckKey({ store }).catch((error: unknown) => {
+      log("debug", "check_key_not_read", { problem: String(error) });
+      return before;
+    });
+  }
+
   /** Several requests with one credential wait for one lookup. */
-  function lookUp(request: IncomingMessage, hash: string, wasGood: boolean, find: () => Promise<Found>): Promise<Principal | Refusal> {
+  function lookUp(request: IncomingMessage, hash: string, wasGood: boolean, secret: string): Promise<Principal | Refusal> {
+    const find = () => (isTokenSecret(secret) ? findToken(secret) : findJwt(jwt as JwtVerifier, secret));
     const peer = request.socket.remoteAddress;
-    if (!wasGood && !guesses.tryTake(peer, clock.nowMs()))
-      return Promise.resolve(new Refusal("rate_limited", "Too many unknown credentials from this address; this one was not looked at.", { headers: retryAfter(1_000) }));
-    const lookup = judge(request, hash, find)
-      .then((answer) => {
-        if (!wasGood && !(answer instanceof Refusal)) guesses.giveBack(peer, clock.nowMs());
-        return answer;
-      })
-      .finally(() => lookups.delete(hash));
+    const guess = async (): Promise<Principal | Refusal> => {
+      const budget = await budgetFor(peer, secret);
+      if (budget === undefined) return new Refusal("rate_limited", "Too many unknown credentials from this address; this one was not looked at.", { headers: retryAfter(1_000) });
+      const answer = await judge(request, hash, find);
+      if (!(answer instanceof Refusal)) budget.giveBack(peer, clock.nowMs());
+      return answer;
+    };
+    const lookup = (wasGood ? judge(request, hash, find) : guess()).finally(() => lookups.delete(hash));
     lookups.set(hash, lookup);
     return lookup;
+  }
+
+  /** One that had a look left, which it has lost now. */
+  async function budgetFor(peer: string | undefined, secret: string): Promise<GuessLimit | undefined> {
+    if (guesses.any.tryTake(peer, clock.nowMs())) return guesses.any;
+    const isToken = isTokenSecret(secret);
+    if (!(isToken ? await isLikely(secret) : jwt?.mayBeGood(secret))) return undefined;
+    const budget = isToken ? guesses.likelyToken : guesses.likelyJwt;
+    return budget.tryTake(peer, clock.nowMs()) ? budget : undefined;
   }
 
   async function judge(request: IncomingMessage, hash: string, find: () => Promise<Found>): Promise<Principal | Refusal> {
@@ -83,7 +116,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
       // Whether the credential is good cannot be told now: neither yes nor no.
       log("warn", "credential_not_checked", { problem: isHoldfastError(error) ? `${error.code}: ${error.message}` : String(error) });
       return isHoldfastError(error, "moved")
-        ? new Refusal("moved", error.message)
+        ? new Refusal("moved", "The store of this server was moved; nothing was changed.")
         : new Refusal("unavailable", "The credential cannot be checked at the moment.", { headers: retryAfter(1_000) });
     }
     if (found.is === "forbidden") return new Refusal("forbidden", found.says, { headers: challenges.insufficient(request) });

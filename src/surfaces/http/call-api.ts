@@ -37,7 +37,7 @@ export async function callApi({ found: { route, params }, exchange, tenants, cha
   const apiRequest: ApiRequest = {
     principal,
     base,
-    tools: tenants.toolsFor(principal),
+    tools: tenants.pageToolsFor(principal),
     params,
     query: new URLSearchParams(target?.query),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../../domain/identity/principal.ts";
 import type { Usage } from "./gate.ts";
+import type { HeldPlace } from "./held-places.ts";
 import type { StreamKind } from "./http-metrics.ts";
 import { requestIdOf } from "./request-marks.ts";
 import type { RequestTarget } from "./request-target.ts";
@@ -24,6 +25,10 @@ export class Exchange {
   /** Counted among the requests in flight. */
   isInside = false;
   stream: StreamKind | undefined;
+  /** The place that the stream takes among those open. */
+  streamPlace: HeldPlace | undefined;
+  /** Ends what it counts for as one that waits; a batch may have several. */
+  waits: Set<() => void> | undefined;
   /** Its place among the exchanges under way; see `ExchangeList`. */
   isListed = false;
   previous: Exchange | undefined;

@@ -43,7 +43,11 @@ export interface RouteTools {
   readonly isStopping: boolean;
   readBody(exchange: Exchange): Promise<Buffer>;
   /** The answer becomes a stream that stays open; throws where too many are. */
-  openStream(exchange: Exchange, kind: StreamKind): void;
+  openStream(exchange: Exchange, kind: StreamKind, namespace: string): void;
+  /** The request has begun to wait for something. `end`: it must wait no longer. What it gives is to be called when the wait is over. */
+  openWait(exchange: Exchange, namespace: string, end: () => void): () => void;
+  /** The request holds one message more; throws where its principal sends too many. */
+  charge(exchange: Exchange): void;
 }
 
 /**
@@ -75,7 +79,9 @@ export class Front {
         return isStopping();
       },
       readBody: (exchange) => this.#bodies.read(exchange),
-      openStream: (exchange, kind) => this.#openStream(exchange, kind),
+      openStream: (exchange, kind, namespace) => this.#openStream(exchange, kind, namespace),
+      openWait: (exchange, namespace, end) => this.#openWait(exchange, namespace, end),
+      charge: ({ usage }) => usage && this.#gate.charge(usage),
     };
     this.server = createServer(
       {
@@ -100,8 +106,8 @@ export class Front {
   }
 
   /** What is being used just now. */
-  get usage(): { readonly inFlight: number; readonly streams: number; readonly sockets: number; readonly bodyBytes: number } {
-    return { inFlight: this.#gate.inFlight, streams: this.#gate.streams, sockets: this.#sockets.size, bodyBytes: this.#bodies.heldBytes };
+  get usage(): { readonly inFlight: number; readonly streams: number; readonly waits: number; readonly sockets: number; readonly bodyBytes: number } {
+    return { inFlight: this.#gate.inFlight, streams: this.#gate.streams, waits: this.#gate.waits, sockets: this.#sockets.size, bodyBytes: this.#bodies.heldBytes };
   }
 
   /** Takes no new connection and no new request, ends streams, and lets what is being answered finish; after the grace period it is cut off. */
@@ -173,7 +179,7 @@ export class Front {
     if (route.access === "open") return route;
     if (this.#isStopping && route.access !== "while stopping")
       throw new Refusal("unavailable", "The server is stopping.", { reason: "stopping", headers: { ...retryAfter(1_000), connection: "close" } });
-    this.#gate.enter();
+    this.#gate.enter(route.access === "while stopping");
     exchange.isInside = true;
     return route;
   }
@@ -193,14 +199,30 @@ export class Front {
     exchange.usage = this.#gate.enterPrincipal(principalKey(principal));
   }
 
-  #openStream(exchange: Exchange, kind: StreamKind): void {
+  #openStream(exchange: Exchange, kind: StreamKind, namespace: string): void {
     if (exchange.stream !== undefined || exchange.usage === undefined) return;
     this.#requireCaller(exchange);
-    this.#gate.openStream(exchange.usage);
+    exchange.streamPlace = this.#gate.openStream(exchange.usage, namespace, () => exchange.response.destroy());
     exchange.stream = kind;
     exchange.releaseBody?.();
     this.#options.metrics.stream(kind, 1);
     if (this.#isStopping) exchange.abort();
+  }
+
+  #openWait(exchange: Exchange, namespace: string, end: () => void): () => void {
+    const { usage } = exchange;
+    // Whoever is gone counts for nothing any more.
+    if (usage === undefined || !this.#exchanges.has(exchange)) return ignore;
+    const wait = this.#gate.openWait(usage, namespace, end);
+    let isOpen = true;
+    const close = (): void => {
+      if (isOpen) this.#gate.closeWait(usage, wait);
+      isOpen = false;
+      exchange.waits?.delete(close);
+    };
+    exchange.waits ??= new Set();
+    exchange.waits.add(close);
+    return close;
   }
 
   /** What is counted for a caller is given back when it goes; for one that is gone already nobody would ever give it back. */
@@ -253,8 +275,9 @@ export class Front {
     const { log, logsRequests, metrics } = this.#options;
     exchange.abort();
     exchange.releaseBody?.();
-    if (stream !== undefined && usage !== undefined) {
-      this.#gate.closeStream(usage);
+    for (const close of exchange.waits ?? []) close();
+    if (stream !== undefined && usage !== undefined && exchange.streamPlace !== undefined) {
+      this.#gate.closeStream(usage, exchange.streamPlace);
       metrics.stream(stream, -1);
     }
     if (usage !== undefined) this.#gate.leavePrincipal(usage);

@@ -1,3 +1,5 @@
+import type { HeldPlace } from "./held-places.ts";
+import { HeldPlaces } from "./held-places.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { Refusal, retryAfter } from "./refusal.ts";
 
@@ -5,10 +7,14 @@ import { Refusal, retryAfter } from "./refusal.ts";
 interface Usage {
   inFlight: number;
   streams: number;
+  waits: number;
   /** Requests it may still send at once, as of `filledAtMs`. */
   tokens: number;
   filledAtMs: number;
 }
+
+/** Beyond the server's share, for the few that watch over it. */
+const vitalMax = 64;
 
 /** Counts what is being answered, of everybody and of each principal, and how fast each asks. */
 export class Gate {
@@ -17,8 +23,9 @@ export class Gate {
   readonly #burst: number;
   readonly #nowMs: () => number;
   readonly #byPrincipal = new Map<string, Usage>();
+  readonly #waits: HeldPlaces;
+  readonly #streams: HeldPlaces;
   #inFlight = 0;
-  #streams = 0;
 
   constructor(limits: HttpLimits, ratePerSecond: number, nowMs: () => number) {
     this.#limits = limits;
@@ -26,6 +33,8 @@ export class Gate {
     // Agents start together: a second's worth may come at once.
     this.#burst = Math.max(1, ratePerSecond);
     this.#nowMs = nowMs;
+    this.#waits = new HeldPlaces({ all: limits.waitsMax, ofPrincipal: limits.waitsPerPrincipalMax, ofNamespace: limits.waitsPerNamespaceMax });
+    this.#streams = new HeldPlaces({ all: limits.streamsMax, ofPrincipal: limits.streamsPerPrincipalMax, ofNamespace: limits.streamsMax });
   }
 
   get inFlight(): number {
@@ -33,7 +42,11 @@ export class Gate {
   }
 
   get streams(): number {
-    return this.#streams;
+    return this.#streams.size;
+  }
+
+  get waits(): number {
+    return this.#waits.size;
   }
 
   /** Those whose pace is remembered. */
@@ -41,9 +54,9 @@ export class Gate {
     return this.#byPrincipal.size;
   }
 
-  /** Before anybody is known: the whole server's share. */
-  enter(): void {
-    if (this.#inFlight >= this.#limits.inFlightMax)
+  /** Before anybody is known: the whole server's share. `isVital`: a balancer that is refused takes the server out of service. */
+  enter(isVital = false): void {
+    if (this.#inFlight >= this.#limits.inFlightMax + (isVital ? vitalMax : 0))
       throw new Refusal("unavailable", `${this.#limits.inFlightMax} requests are already being answered.`, { headers: retryAfter(1_000) });
     this.#inFlight += 1;
   }
@@ -55,14 +68,7 @@ export class Gate {
   /** The principal's own share and pace. The returned value goes back to `leavePrincipal`. */
   enterPrincipal(key: string): Usage {
     const usage = this.#usageOf(key);
-    const nowMs = this.#nowMs();
-    usage.tokens = Math.min(this.#burst, usage.tokens + (Math.max(0, nowMs - usage.filledAtMs) * this.#ratePerSecond) / 1_000);
-    usage.filledAtMs = nowMs;
-    if (usage.tokens < 1)
-      throw new Refusal("rate_limited", `More than ${this.#ratePerSecond} requests a second.`, {
-        hint: "Go slower, or have the server started with a higher --rate-limit.",
-        headers: retryAfter(((1 - usage.tokens) * 1_000) / this.#ratePerSecond),
-      });
+    this.#requirePace(usage);
     if (usage.inFlight >= this.#limits.inFlightPerPrincipalMax)
       throw new Refusal("rate_limited", `${this.#limits.inFlightPerPrincipalMax} requests of this caller are already being answered.`, {
         reason: "in_flight",
@@ -77,30 +83,66 @@ export class Gate {
     usage.inFlight -= 1;
   }
 
-  /** A request becomes a stream that stays: from now on it counts as one of these, because streams would otherwise leave no room for calls. */
-  openStream(usage: Usage): void {
-    if (usage.streams >= this.#limits.streamsPerPrincipalMax)
-      throw new Refusal("rate_limited", `${this.#limits.streamsPerPrincipalMax} streams of this caller are already open.`, { reason: "streams", headers: retryAfter(5_000) });
-    if (this.#streams >= this.#limits.streamsMax)
-      throw new Refusal("unavailable", `${this.#limits.streamsMax} streams are already open.`, { reason: "streams", headers: retryAfter(5_000) });
-    usage.streams += 1;
-    this.#streams += 1;
-    usage.inFlight -= 1;
-    this.#inFlight -= 1;
+  /** One message more than the request itself: a batch is as many requests as it has messages. */
+  charge(usage: Usage): void {
+    this.#requirePace(usage);
+    usage.tokens -= 1;
   }
 
-  closeStream(usage: Usage): void {
-    usage.streams -= 1;
-    this.#streams -= 1;
+  /** A call begins to wait: from now on it counts as a wait, because calls that wait would otherwise leave no room for those that work. */
+  openWait(usage: Usage, namespace: string, end: () => void): HeldPlace {
+    const wait = { principal: usage, namespace, end };
+    this.#waits.add(wait);
+    usage.waits += 1;
+    usage.inFlight -= 1;
+    this.#inFlight -= 1;
+    return wait;
+  }
+
+  closeWait(usage: Usage, wait: HeldPlace): void {
+    this.#waits.delete(wait);
+    usage.waits -= 1;
     usage.inFlight += 1;
     this.#inFlight += 1;
+  }
+
+  /** A request becomes a stream that stays: likewise. When all places are taken, the largest holder's oldest stream is ended; the largest holder itself gets no more. */
+  openStream(usage: Usage, namespace: string, end: () => void): HeldPlace {
+    if (usage.streams >= this.#limits.streamsPerPrincipalMax)
+      throw new Refusal("rate_limited", `${this.#limits.streamsPerPrincipalMax} streams of this caller are already open.`, { reason: "streams", headers: retryAfter(5_000) });
+    if (this.#streams.largestHolder === usage)
+      throw new Refusal("unavailable", `${this.#limits.streamsMax} streams are already open.`, { reason: "streams", headers: retryAfter(5_000) });
+    const stream = { principal: usage, namespace, end };
+    this.#streams.add(stream);
+    usage.streams += 1;
+    usage.inFlight -= 1;
+    this.#inFlight -= 1;
+    return stream;
+  }
+
+  closeStream(usage: Usage, stream: HeldPlace): void {
+    this.#streams.delete(stream);
+    usage.streams -= 1;
+    usage.inFlight += 1;
+    this.#inFlight += 1;
+  }
+
+  #requirePace(usage: Usage): void {
+    const nowMs = this.#nowMs();
+    usage.tokens = Math.min(this.#burst, usage.tokens + (Math.max(0, nowMs - usage.filledAtMs) * this.#ratePerSecond) / 1_000);
+    usage.filledAtMs = nowMs;
+    if (usage.tokens < 1)
+      throw new Refusal("rate_limited", `More than ${this.#ratePerSecond} requests a second.`, {
+        hint: "Go slower, or have the server started with a higher --rate-limit.",
+        headers: retryAfter(((1 - usage.tokens) * 1_000) / this.#ratePerSecond),
+      });
   }
 
   #usageOf(key: string): Usage {
     const known = this.#byPrincipal.get(key);
     if (known !== undefined) return known;
     if (this.#byPrincipal.size >= this.#limits.principalsMax) this.#forgetOne();
-    const usage: Usage = { inFlight: 0, streams: 0, tokens: this.#burst, filledAtMs: this.#nowMs() };
+    const usage: Usage = { inFlight: 0, streams: 0, waits: 0, tokens: this.#burst, filledAtMs: this.#nowMs() };
     this.#byPrincipal.set(key, usage);
     return usage;
   }
@@ -108,7 +150,7 @@ export class Gate {
   /** Whoever is using nothing; which of them hardly matters, as a forgotten one only gets its burst again. */
   #forgetOne(): void {
     for (const [key, usage] of this.#byPrincipal) {
-      if (usage.inFlight > 0 || usage.streams > 0) continue;
+      if (usage.inFlight > 0 || usage.streams > 0 || usage.waits > 0) continue;
       this.#byPrincipal.delete(key);
       return;
     }

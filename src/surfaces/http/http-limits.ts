@@ -1,3 +1,5 @@
+import { answerLimits } from "../mcp/http/open-answer-gates.ts";
+
 /**
  * Every limit of the HTTP front, in one place; docs/serving.md shows them as a table. What callers may store is limited below, in the store's limits and the
  * protocol's own. Tests give smaller ones.
@@ -26,7 +28,18 @@ export const httpLimits = {
   inFlightMax: 2_048,
   /** Of one principal: 429. */
   inFlightPerPrincipalMax: 512,
-  /** Streams that stay open, of all callers: 503. They are counted beside the requests in flight. */
+  /** Calls that wait for something, of all callers, of one principal and of one namespace. Over it, the largest holder's oldest wait returns early. They are counted beside the requests in flight. */
+  waitsMax: 2_048,
+  waitsPerPrincipalMax: 512,
+  waitsPerNamespaceMax: 1_024,
+  /** Bytes of answers being built, of all callers and of one principal: further reads wait. */
+  answersBytesMax: answerLimits.bytesMax,
+  answersPerPrincipalBytesMax: answerLimits.principalBytesMax,
+  /** On top of it, for principals that hold nothing. */
+  answersReserveBytesMax: answerLimits.reserveBytesMax,
+  /** Calls of one principal that wait for room for their answers: `unavailable`. */
+  answersWaitingPerPrincipalMax: answerLimits.principalWaitingMax,
+  /** Streams that stay open, of all callers. Over it, the largest holder's oldest one is ended. They are counted beside the requests in flight. */
   streamsMax: 2_048,
   /** Of one principal: 429. */
   streamsPerPrincipalMax: 256,

@@ -2,7 +2,7 @@ import type { JSONWebKeySet, JWSHeaderParameters, LocalJWKSet } from "jose";
 import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { isTrustedUrl } from "./jwt-settings.ts";
+import { mayHaveKeysAt } from "./jwt-settings.ts";
 
 export const keyLimits = {
   /** How long keys are used before they are fetched again, and how long at most where that fails. */
@@ -31,6 +31,7 @@ export interface IssuerKeysOptions {
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #keys: LocalJWKSet | undefined;
+  #ids: ReadonlySet<unknown> | undefined;
   #fetchedAtMs = Number.NEGATIVE_INFINITY;
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #failed = false;
@@ -38,6 +39,11 @@ export class IssuerKeys {
 
   constructor(options: IssuerKeysOptions) {
     this.#options = options;
+  }
+
+  /** Whether one of the keys at hand has this id; true while there are none. */
+  mayHave(kid: unknown): boolean {
+    return kid === undefined || this.#ids === undefined || this.#ids.has(kid);
   }
 
   /** The key that a token's header asks for; jose's own errors where there is none, `unavailable` where no key is known at all. */
@@ -77,6 +83,7 @@ export class IssuerKeys {
     try {
       const [{ createLocalJWKSet }, document] = await Promise.all([import("jose"), this.#fetchKeys()]);
       this.#keys = createLocalJWKSet(document);
+      this.#ids = new Set(document.keys.map(({ kid }) => kid));
       this.#fetchedAtMs = clock.nowMs();
       this.#failed = false;
     } catch (error) {
@@ -107,7 +114,7 @@ export class IssuerKeys {
       try {
         const { issuer: named, jwks_uri: jwksUrl } = await this.#read(place);
         if (named !== issuer) throw new Error("the issuer's metadata names another issuer");
-        if (typeof jwksUrl !== "string" || !isTrustedUrl(jwksUrl)) throw new Error("the issuer's metadata has no jwks_uri that begins with https:");
+        if (typeof jwksUrl !== "string" || !mayHaveKeysAt(issuer, jwksUrl)) throw new Error("the issuer's metadata has no jwks_uri that begins with https:");
         return jwksUrl;
       } catch (error) {
         problem = error;

@@ -50,3 +50,6 @@ export function isTrustedUrl(text: string): boolean {
   if (url === undefined || url.username !== "" || url.password !== "") return false;
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackAddress(url.hostname));
 }
+
+/** Plain http is for an issuer on this machine alone: one elsewhere must not lead to what listens here. */
+export const mayHaveKeysAt = (issuer: string, jwksUrl: string): boolean => isTrustedUrl(jwksUrl) && (jwksUrl.startsWith("https:") || issuer.startsWith("http:"));

@@ -18,6 +18,8 @@ export type Verified =
 
 export interface JwtVerifier {
   looksLike(text: string): boolean;
+  /** Whether its claims could be good, without a look at the signature: of this issuer, not expired, by a key that is known. Costs next to nothing, and proves nothing. */
+  mayBeGood(text: string): boolean;
   /** Throws `unavailable` when the issuer's keys cannot be had. */
   verify(text: string): Promise<Verified>;
 }
@@ -42,10 +44,17 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
   const keys = new IssuerKeys({ issuer, jwksUrl, clock, log, answerMsMax });
   return {
     looksLike: (text) => compactForm.test(text),
+    mayBeGood(text) {
+      const [header, payload] = text.split(".", 2).map(unverified);
+      if (header === undefined || payload === undefined) return false;
+      const { iss, exp } = payload;
+      const isCurrent = typeof exp === "number" && (exp + toleranceSeconds) * 1_000 > clock.nowMs();
+      return iss === issuer && isCurrent && (algorithms as readonly unknown[]).includes(header.alg) && keys.mayHave(header.kid);
+    },
     async verify(text) {
       const { jwtVerify, errors } = await import("jose");
       try {
-        const { payload } = await jwtVerify(text, (header) => keys.keyFor(header), {
+        const { payload, protectedHeader } = await jwtVerify(text, (header) => keys.keyFor(header), {
           issuer,
           audience: [...audiences],
           algorithms: [...algorithms],
@@ -53,6 +62,11 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
           requiredClaims: ["exp", "sub"],
           currentDate: new Date(clock.nowMs()),
         });
+        // An issuer signs other things too, such as notices of a logout, which say whom they are about and admit nobody.
+        if (!isAccessType(protectedHeader.typ)) {
+          log("info", "jwt_refused", { reason: "typ" });
+          return { is: "bad" };
+        }
         return principalOf(payload, settings);
       } catch (error) {
         if (isHoldfastError(error)) throw error;
@@ -67,8 +81,21 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
   };
 }
 
+const accessTypes = new Set(["jwt", "at+jwt", "application/jwt", "application/at+jwt"]);
+const isAccessType = (typ: unknown): boolean => typ === undefined || (typeof typ === "string" && accessTypes.has(typ.toLowerCase()));
+
+/** What a part of a token says, whoever wrote it. */
+function unverified(part: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Shown in terminals, pages and history: nothing in it may steer or imitate. */
-const subjectForm = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,256}$/u;
+const subjectForm = /^(?! )[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,256}(?<! )$/u;
 
 function principalOf(payload: JWTPayload, { roleClaim, namespacesClaim }: JwtSettings): Verified {
   const { sub, exp } = payload;

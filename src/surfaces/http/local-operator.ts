@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
-import { hostName } from "./request-origin.ts";
+import { hostName, isSameOrigin } from "./request-origin.ts";
 
 /** What reverse proxies, tunnels and balancers add. */
 const forwardingHeaders =
@@ -19,5 +19,7 @@ export function isLocalRequest({ headers, httpVersion, socket }: IncomingMessage
   if (host === undefined || !isLoopbackAddress(host)) return false;
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") return false;
+  // Older browsers and embedded views send no fetch metadata: a page that another origin served is never the operator's own, even if it may call.
+  if (headers.origin !== undefined && !isSameOrigin(headers.origin, headers.host ?? "")) return false;
   return !Object.keys(headers).some(isForwarding);
 }

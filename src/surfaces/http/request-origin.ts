@@ -41,7 +41,6 @@ export function openOriginCheck({ loopbackOnly, allowedHosts, allowedOrigins, pu
     if (ours && known.size < 100) known.add(host);
     return ours;
   };
-  const isSame = (origin: string, host: string): boolean => origin === `http://${host}` || origin === `https://${host}`;
 
   return {
     checkHost({ headers: { host } }) {
@@ -53,7 +52,7 @@ export function openOriginCheck({ loopbackOnly, allowedHosts, allowedOrigins, pu
     },
     checkOrigin({ method, headers: { host = "", origin, "sec-fetch-site": site, "sec-fetch-mode": mode } }, forPage) {
       if (origin !== undefined) {
-        if (origin !== ownOrigin && !isSame(origin, host.toLowerCase()) && !crossOrigins.has(origin))
+        if (origin !== ownOrigin && !isSameOrigin(origin, host) && !crossOrigins.has(origin))
           throw new Refusal("forbidden", "Origin: pages of that site may not call this server.", { reason: "origin", hint: "--allowed-origins lists sites whose pages may." });
       } else if (site !== undefined && site !== "same-origin" && site !== "none" && !(forPage && mode === "navigate" && method === "GET"))
         throw new Refusal("forbidden", "Sec-Fetch-Site: pages of other sites may not call this server.", { reason: "origin" });
@@ -72,6 +71,12 @@ export function openOriginCheck({ loopbackOnly, allowedHosts, allowedOrigins, pu
       return "preflight";
     },
   };
+}
+
+/** Whether a page that this origin served was served under the name that the request is for. */
+export function isSameOrigin(origin: string, host: string): boolean {
+  const lower = host.toLowerCase();
+  return origin === `http://${lower}` || origin === `https://${lower}`;
 }
 
 /** Without the port; undefined for what is no host. */

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../../domain/identity/principal.ts";
+import type { AnswerGates } from "../../store/answer-gates.ts";
 import type { ApiRoute } from "../dashboard/api-route.ts";
 import type { McpHttp } from "../mcp/http/mcp-http.ts";
+import { releaseWhenSent } from "../mcp/http/open-answer-gates.ts";
 import { send, sendJson } from "./answer.ts";
 import type { FoundApiRoute } from "./api-table.ts";
 import { ApiTable, noSuchRoute } from "./api-table.ts";
@@ -34,6 +36,8 @@ export interface RoutesOptions {
   readonly apiRoutes: readonly ApiRoute[];
   readonly files: StaticFiles;
   readonly challenges: Challenges;
+  /** Memory and time, shared by everything that builds answers. */
+  readonly gates: AnswerGates;
   /** How often a quiet stream says that it is there. */
   readonly heartbeatMs: number;
   /** The document that tells clients who gives credentials; undefined where only this server does. */
@@ -44,6 +48,8 @@ export interface RoutesOptions {
 }
 
 const readMethods = ["GET", "HEAD"];
+/** What the dashboard's largest page takes while it is built and sent. */
+const apiAnswerBytes = 8_388_608;
 
 /** Every address the server answers to. */
 export class Routes {
@@ -85,24 +91,42 @@ export class Routes {
         const name = namespace ?? tenants.defaultFor(principal);
         const base = tenants.baseFor(principal, name);
         const body = await tools.readBody(exchange);
-        const key = `${principalKey(principal)}\0${name}`;
-        await mcp.handle(exchange.request, exchange.response, body, { base, tools: tenants.toolsFor(principal), key, openStream: () => tools.openStream(exchange, "mcp") });
+        const owner = principalKey(principal);
+        await mcp.handle(exchange.request, exchange.response, body, {
+          base,
+          tools: tenants.toolsFor(principal),
+          key: `${owner}\0${name}`,
+          owner,
+          opensSession: () => tenants.isKnown(principal, base.store),
+          charge: () => tools.charge(exchange),
+          openWait: (end) => tools.openWait(exchange, name, end),
+          openStream: () => tools.openStream(exchange, "mcp", name),
+        });
       },
     };
   }
 
   #apiRoute(found: FoundApiRoute): Route {
-    const { tenants, challenges, heartbeatMs } = this.#options;
+    const { tenants, challenges, heartbeatMs, gates } = this.#options;
     return {
       pattern: found.route.path,
       methods: [found.route.method],
       access: "credential",
       async handle(exchange, tools) {
-        const answer = await callApi({ found, exchange, tenants, challenges, readBody: () => tools.readBody(exchange) });
-        if ("events" in answer) {
-          tools.openStream(exchange, "events");
-          await sendEvents(exchange.response, answer.events, { heartbeatMs, signal: exchange.signal });
-        } else sendJson(exchange.response, answer.status ?? 200, answer.json);
+        const owner = principalKey(exchange.principal as Principal);
+        const gate = gates.open(owner);
+        try {
+          await gates.enter(owner);
+          await gate.hold(apiAnswerBytes);
+          const answer = await callApi({ found, exchange, tenants, challenges, readBody: () => tools.readBody(exchange) });
+          if ("events" in answer) {
+            gate.release();
+            tools.openStream(exchange, "events", found.params.namespace ?? tenants.defaultFor(exchange.principal as Principal));
+            await sendEvents(exchange.response, answer.events, { heartbeatMs, signal: exchange.signal });
+          } else sendJson(exchange.response, answer.status ?? 200, answer.json);
+        } finally {
+          releaseWhenSent(gate, exchange.response);
+        }
       },
     };
   }

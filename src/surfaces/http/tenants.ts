@@ -12,8 +12,10 @@ export interface TenantsOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly server: ServerFacts;
-  /** Those that this server offers at all. */
+  /** Those that this server offers to MCP clients. */
   readonly tools: readonly Tool[];
+  /** Those of people, who do not pay for each by the token; the same when left out. */
+  readonly pageTools?: readonly Tool[];
   /** What every namespace is opened with. */
   readonly storeOptions?: NamespaceStoreOptions;
   /** Of whoever may use every one and names none. */
@@ -39,15 +41,17 @@ export class Tenants {
   readonly #stores = new Map<string, Store>();
   /** By how much of the store a principal may use: figures of the whole are not for who may use a part. */
   readonly #servers: Readonly<Record<NonNullable<ServerFacts["tellsOf"]>, Servers>>;
-  readonly #toolsByRole: Readonly<Record<Role, readonly Tool[]>>;
+  readonly #toolsByRole: ToolsByRole;
+  readonly #pageToolsByRole: ToolsByRole;
 
   constructor(options: TenantsOptions) {
     this.#options = options;
-    const { tools } = options;
+    const { tools, pageTools } = options;
     // Callers are on other machines: which folder they work in, nobody here can see.
     const { surroundings: _, ...server } = options.server;
     this.#servers = { store: serversOf({ ...server, tellsOf: "store" }), namespace: serversOf({ ...server, tellsOf: "namespace" }) };
-    this.#toolsByRole = { read: tools.filter((tool) => tool.effect === "read"), write: tools.filter((tool) => !isForAdmins(tool)), admin: tools };
+    this.#toolsByRole = toolsByRole(tools);
+    this.#pageToolsByRole = pageTools === undefined ? this.#toolsByRole : toolsByRole(pageTools);
   }
 
   /** Where a principal works that names no namespace. */
@@ -69,8 +73,20 @@ export class Tenants {
     };
   }
 
+  /** The namespace is in use, or it is the principal's own by name. */
+  async isKnown({ namespaces }: Principal, store: Store): Promise<boolean> {
+    if (namespaces !== "*" || store.namespace === this.#options.defaultNamespace) return true;
+    const { revision } = await store.read({ start: "", end: "" }, { limit: 1, values: false });
+    return revision > 0;
+  }
+
   toolsFor({ role }: Principal): readonly Tool[] {
     return this.#toolsByRole[role];
+  }
+
+  /** What the dashboard's pages call for a principal. */
+  pageToolsFor({ role }: Principal): readonly Tool[] {
+    return this.#pageToolsByRole[role];
   }
 
   /** The least recently opened goes: whoever still works with it keeps it, and its commits are safe beside those of a new one. */
@@ -85,6 +101,13 @@ export class Tenants {
     return store;
   }
 }
+
+type ToolsByRole = Readonly<Record<Role, readonly Tool[]>>;
+const toolsByRole = (tools: readonly Tool[]): ToolsByRole => ({
+  read: tools.filter((tool) => tool.effect === "read"),
+  write: tools.filter((tool) => !isForAdmins(tool)),
+  admin: tools,
+});
 
 /** What takes everything of a namespace away at once. */
 const isForAdmins = ({ effect, toolset }: Tool): boolean => effect === "destructive" && toolset === "admin";

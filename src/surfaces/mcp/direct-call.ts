@@ -1,7 +1,14 @@
+import type { AnswerGate } from "../../store/answer-gates.ts";
+
 /** One call on the direct road. Its signal comes into being only when somebody asks for it. */
 export class DirectCall {
+  readonly gate: AnswerGate;
   #controller: AbortController | undefined;
   cancelled = false;
+
+  constructor(gate: AnswerGate) {
+    this.gate = gate;
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

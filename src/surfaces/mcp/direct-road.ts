@@ -1,4 +1,6 @@
 import { randomHex } from "../../kernel/ids.ts";
+import type { AnswerGates } from "../../store/answer-gates.ts";
+import { theClient } from "../../store/answer-gates.ts";
 import type { Claim } from "./claim.ts";
 import { claimOf, envelopeOf } from "./claim.ts";
 import type { DirectAnswer, DirectAnswers } from "./direct-answers.ts";
@@ -17,14 +19,16 @@ type Era = "handshake" | "stateless" | "sdk";
 export class DirectRoad {
   readonly #answers: DirectAnswers;
   readonly #writer: LineWriter;
+  readonly #gates: AnswerGates;
   readonly #inFlight = new Map<RequestId, DirectCall>();
   readonly #running = new Set<Promise<void>>();
   #era: Era | undefined;
   #opening: Request | undefined;
 
-  constructor(answers: DirectAnswers, writer: LineWriter) {
+  constructor(answers: DirectAnswers, writer: LineWriter, gates: AnswerGates) {
     this.#answers = answers;
     this.#writer = writer;
+    this.#gates = gates;
   }
 
   /**
@@ -100,15 +104,16 @@ export class DirectRoad {
   }
 
   #run(id: RequestId, answer: Exclude<DirectAnswer, string>): void {
-    const call = new DirectCall();
+    const call = new DirectCall(this.#gates.open(theClient));
     this.#inFlight.set(id, call);
     const running = answer(call).then((make) => {
       // A second request under the same id may have taken the place.
       if (this.#inFlight.get(id) === call) this.#inFlight.delete(id);
       this.#running.delete(running);
-      if (call.cancelled) return;
+      if (call.cancelled) return call.gate.release();
       this.#writer.whenRoom(() => {
         if (!this.#writer.gone) this.#writer.write(make());
+        call.gate.release();
       });
     });
     this.#running.add(running);

@@ -38,7 +38,7 @@ export const guides: readonly Guide[] = [
 
 **Save what only you know.** \`session_save\` with a small, self-contained context before your own context is cut or you hand over; \`session_restore\` with the same id brings it back.
 
-**An answer that never came.** Send writes with a request key in the call's \`_meta\`: \`"holdfast/request-key": "any unique text"\`. The same key and arguments again give the first answer and no second effect; the same key with other arguments is refused. Without a key: read before you write again.
+**An answer that never came.** Send writes with \`request_key\`, any unique text (clients may also put it into the call's \`_meta\` as \`"holdfast/request-key"\`). The same key and arguments again return the first answer without a second effect; the same key with other arguments is refused. Without a key: read before you write again.
 `,
   },
   {

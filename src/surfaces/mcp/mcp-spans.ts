@@ -14,6 +14,8 @@ export interface CallOrigin {
 /** A call with what its transport knows of it. */
 export interface TransportCall extends ToolCall {
   readonly origin?: CallOrigin;
+  /** The call begins to wait for something, and is told by `end` to wait no longer. What it gives is called when the wait is over. */
+  onWait?(end: () => void): () => void;
 }
 
 /** One request, as a span tells of it. */

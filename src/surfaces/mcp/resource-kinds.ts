@@ -1,4 +1,4 @@
-import { sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
+import { stateKeys, workflowKeys } from "../../domain/keyspace.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { prefixRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Range } from "../../store/store.ts";
@@ -27,8 +27,8 @@ export interface StoredKind {
   read(reader: ResourceReader, id: string, call: ToolCall): Promise<string | undefined>;
   /** Left out: not listed, only found by who knows an id. */
   list?(base: ToolBase, page: { readonly limit: number; readonly after?: string }): Promise<RecordIds>;
-  /** Ids that begin with a text, for completions. */
-  beginning(base: ToolBase, text: string, limit: number): Promise<{ readonly ids: readonly string[]; readonly more: boolean }>;
+  /** Ids that begin with a text, for completions. Left out with `list`. */
+  beginning?(base: ToolBase, text: string, limit: number): Promise<{ readonly ids: readonly string[]; readonly more: boolean }>;
 }
 
 /** In the order in which they are listed. */
@@ -59,12 +59,11 @@ export const storedKinds: readonly StoredKind[] = [
     beginning: inKeyOrder((prefix) => prefixRange(workflowKeys.run(prefix)), workflowKeys.idOf),
   },
   {
-    // Private to who knows its id: not listed.
+    // Private to who knows its id: neither listed nor completed.
     kind: "session",
     title: "A saved session",
     description: "The context saved under one session id.",
     ...answered("session_restore", "session_id"),
-    beginning: inKeyOrder((prefix) => prefixRange(sessionKeys.key(prefix)), sessionKeys.idOf),
   },
   {
     kind: "journal",
@@ -120,7 +119,7 @@ function recorded(records: StoredRecords): Pick<StoredKind, "read" | "list" | "b
   };
 }
 
-function inKeyOrder(range: (prefix: string) => Range, idOf: (key: string) => string): StoredKind["beginning"] {
+function inKeyOrder(range: (prefix: string) => Range, idOf: (key: string) => string): NonNullable<StoredKind["beginning"]> {
   return async ({ store }, text, limit) => {
     const { entries, more } = await store.read(range(text), { limit, values: false });
     return { ids: entries.map(({ key }) => idOf(key)), more };

@@ -1,4 +1,5 @@
 import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../../domain/keyspace.ts";
+import { limits } from "../../store/limits.ts";
 
 const kinds = ["state", "workflow", "session", "journal", "research", "knowledge", "guide"] as const;
 export type ResourceKind = (typeof kinds)[number];
@@ -20,7 +21,9 @@ export function targetOf(uri: string): ResourceTarget | undefined {
   const [, kind, encoded] = /^holdfast:\/\/([a-z]+)\/([^?#]+)$/.exec(uri) ?? [];
   if (kind === undefined || encoded === undefined || !isKind(kind)) return undefined;
   try {
-    return { kind, id: decodeURIComponent(encoded) };
+    const id = decodeURIComponent(encoded);
+    // What is longer than any key names nothing, and must not be kept as if it did.
+    return Buffer.byteLength(id) > limits.engineKeyBytesMax ? undefined : { kind, id };
   } catch {
     return undefined;
   }

@@ -1,7 +1,9 @@
 import { limits } from "../../store/limits.ts";
+import { meteredStore } from "../../store/metered-store.ts";
 import { badCursor, fromCursor, toCursor } from "../../tools/cursor.ts";
-import type { ToolBase, ToolCall } from "../../tools/run-tool.ts";
+import type { ToolBase } from "../../tools/run-tool.ts";
 import { guides } from "./guides.ts";
+import type { TransportCall } from "./mcp-spans.ts";
 import type { StoredKind } from "./resource-kinds.ts";
 import { storedKinds } from "./resource-kinds.ts";
 import type { ResourceTarget } from "./resource-uris.ts";
@@ -48,7 +50,7 @@ export class Resources {
   }
 
   /** Undefined when there is no such resource. */
-  async read(uri: string, call: ToolCall = {}): Promise<{ readonly mimeType: string; readonly text: string } | undefined> {
+  async read(uri: string, call: TransportCall = {}): Promise<{ readonly mimeType: string; readonly text: string } | undefined> {
     const target = this.target(uri);
     if (target === undefined) return undefined;
     if (target.kind === "guide") {
@@ -56,7 +58,8 @@ export class Resources {
       return guide && { mimeType: markdown, text: guide.text };
     }
     const kind = this.#kinds.find((candidate) => candidate.kind === target.kind) as StoredKind;
-    const text = await kind.read({ base: this.#base, calls: this.#calls }, target.id, call);
+    const base = call.gate === undefined ? this.#base : { ...this.#base, store: meteredStore(this.#base.store, call.gate) };
+    const text = await kind.read({ base, calls: this.#calls }, target.id, call);
     return text === undefined ? undefined : { mimeType: json, text };
   }
 
@@ -81,7 +84,7 @@ export class Resources {
   async complete(argument: string, text: string, uriTemplate?: string): Promise<{ readonly values: readonly string[]; readonly hasMore: boolean }> {
     const kind = this.#kinds.find((candidate) => candidate.argument === argument && (uriTemplate === undefined || templateOf(candidate) === uriTemplate));
     // Longer than any id, nothing begins with it.
-    if (kind === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
+    if (kind?.beginning === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
     const { ids, more } = await kind.beginning(this.#base, text, pageEntriesMax);
     return { values: ids, hasMore: more };
   }

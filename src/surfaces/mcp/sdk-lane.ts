@@ -1,6 +1,8 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { isHoldfastError } from "../../kernel/errors.ts";
+import type { AnswerGates } from "../../store/answer-gates.ts";
+import { theClient } from "../../store/answer-gates.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Message, Request, RequestId } from "./json-rpc.ts";
 import { errorLine, isNotification, isRequest, rpcErrors } from "./json-rpc.ts";
@@ -9,10 +11,10 @@ import { listenedUris } from "./listened-uris.ts";
 import type { SdkParts } from "./sdk-server.ts";
 import { createSdkServer } from "./sdk-server.ts";
 import { Subscriptions } from "./subscriptions.ts";
-import { Turns } from "./turns.ts";
 
-interface LaneOptions extends Omit<SdkParts, "subscriptions" | "room"> {
+interface LaneOptions extends Omit<SdkParts, "subscriptions" | "answering"> {
   readonly base: ToolBase;
+  readonly gates: AnswerGates;
   readonly writer: LineWriter;
   /** A request has come to an end. */
   readonly onEase: () => void;
@@ -40,14 +42,13 @@ export class SdkLane {
   #server: Server | undefined;
   #whenIdle: (() => void) | undefined;
   #order: Promise<void> = Promise.resolve();
+  #lastRoom: Promise<void> = Promise.resolve();
 
   constructor(options: LaneOptions) {
-    const { writer, onEase, log, opening } = options;
+    const { writer, onEase, log, opening, gates } = options;
     this.#writer = writer;
     this.#onEase = onEase;
     this.#openingId = opening?.id;
-    // The SDK makes an answer and sends it within one turn.
-    const turns = new Turns(writer);
     this.#subscriptions = new Subscriptions({
       base: options.base,
       log,
@@ -63,7 +64,16 @@ export class SdkLane {
             subscribe: (uri) => this.#subscriptions.add(connectionItself, [uri]),
             unsubscribe: async (uri) => this.#subscriptions.remove(connectionItself, [uri]),
           },
-          room: () => turns.next(),
+          answering: async (signal, work) => {
+            const gate = gates.open(theClient);
+            try {
+              const result = await work({ signal, gate });
+              await this.#room();
+              return result;
+            } finally {
+              setImmediate(() => gate.release());
+            }
+          },
         });
         return this.#server;
       },
@@ -108,6 +118,13 @@ export class SdkLane {
   async close(): Promise<void> {
     this.#subscriptions.close();
     await this.#handle.close();
+  }
+
+  /** One after the other, each in a turn of its own: the SDK makes an answer and sends it within one turn, and it must be counted before the next is made. */
+  #room(): Promise<void> {
+    const room = this.#lastRoom.then(() => new Promise<void>((resolve) => this.#writer.whenRoom(resolve)));
+    this.#lastRoom = room.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return room;
   }
 
   /** The watch stands before the SDK confirms the subscription, so that no change falls between. */

@@ -3,7 +3,7 @@ import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelc
 import type { Log } from "../../kernel/log.ts";
 import type { Greeting } from "./greeting.ts";
 import { staticCacheHint } from "./greeting.ts";
-import type { CallOrigin, TracedRequest } from "./mcp-spans.ts";
+import type { CallOrigin, TracedRequest, TransportCall } from "./mcp-spans.ts";
 import { promptsFor } from "./prompts.ts";
 import { uriCharactersMax } from "./resource-uris.ts";
 import type { Resources } from "./resources.ts";
@@ -23,15 +23,15 @@ export interface SdkParts {
   readonly origin?: CallOrigin;
   /** The label of the connection, where several share the calls. */
   readonly connection?: string;
-  /** Resolves when there is room for one large answer. */
-  room(): Promise<void>;
+  /** Runs the work of one request, and resolves when there is room for the answer to be made of what it came to. */
+  answering<Result>(signal: AbortSignal, work: (call: TransportCall) => Promise<Result>): Promise<Result>;
 }
 
 /**
  * The SDK's low-level server with one handler per method. The high-level one would register tools one by one
  * and answer wrong input in its own words instead of ours.
  */
-export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, room }: SdkParts): Server {
+export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, answering }: SdkParts): Server {
   const { serverInfo, capabilities, instructions } = greeting;
   const prompts = promptsFor(calls.tools);
   const server = new TerseServer(serverInfo, {
@@ -53,8 +53,8 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     if (!calls.has(params.name)) throw invalidParams(unknownToolMessage(params.name));
     const request = calls.spans && { method: "tools/call", id: mcpReq.id, meta: mcpReq._meta, origin };
-    const outcome = await calls.run(params.name, params.arguments, mcpReq._meta?.[requestKeyMember], { signal: mcpReq.signal }, connection, request);
-    await room();
+    const requestKey = mcpReq._meta?.[requestKeyMember];
+    const outcome = await answering(mcpReq.signal, (call) => calls.run(params.name, params.arguments, requestKey, call, connection, request));
     const { structured, texts, isError } = answerOf(outcome);
     return { content: texts.map((text) => ({ type: "text" as const, text })), structuredContent: structured, ...(isError ? { isError } : {}) };
   });
@@ -63,9 +63,8 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.setRequestHandler("resources/list", ({ params }, { mcpReq }) => named(mcpReq, async () => ({ ...(await resources.list(params?.cursor)) })));
   server.setRequestHandler("resources/read", ({ params: { uri } }, { mcpReq }) =>
     named({ ...mcpReq, uri }, async () => {
-      const found = await resources.read(uri, { signal: mcpReq.signal });
+      const found = await answering(mcpReq.signal, (call) => resources.read(uri, call));
       if (found === undefined) throw notFound(uri);
-      await room();
       return { contents: [{ uri, ...found }] };
     }),
   );

@@ -1,6 +1,8 @@
 import type { Readable, Writable } from "node:stream";
+import { Budget } from "../../kernel/budget.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
+import { AnswerGates } from "../../store/answer-gates.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { ClientRoots } from "./client-roots.ts";
@@ -16,7 +18,6 @@ import { batchVersion, messageLimits, readBatch, readMessage } from "./read-mess
 import { Resources } from "./resources.ts";
 import type { SdkLane } from "./sdk-lane.ts";
 import { ToolCalls } from "./tool-calls.ts";
-import { readingInTurns } from "./turns.ts";
 
 export interface ServeMcpStdioOptions {
   readonly context: ToolBase;
@@ -35,11 +36,13 @@ export interface ServeMcpStdioOptions {
 const endGraceMs = 1_000;
 const cancelGraceMs = 500;
 
-/**
- * Calls that may work at once, beside those that only wait for something. What they have read is held in memory until its answer is sent:
- * together with the limit on unsent output this bounds what a client that does not read can make a server hold.
- */
+/** Calls that may work at once, beside those that only wait for something. */
 const callsAtWorkMax = 64;
+/**
+ * What calls have read and hold until their answers are made. One write can wake every call that waits for it; together with the limit on unsent output
+ * this bounds what a client that does not read can make a server hold.
+ */
+const answersBytesMax = 12_582_912;
 /** Input is held back this long at most for requests that nobody answers. */
 const lostAfterMs = 2_000;
 
@@ -49,8 +52,8 @@ export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void
 }
 
 /** One connection's part of the store. What the client has open tells where the caller works, better than the folder the server was started in. */
-function contextFor(context: ToolBase, roots: ClientRoots, writer: LineWriter): ToolBase {
-  const own = { ...context, store: readingInTurns(context.store, writer, callsAtWorkMax), connection: context.connection ?? `session-${randomHex(12)}` };
+function contextFor(context: ToolBase, roots: ClientRoots): ToolBase {
+  const own = { ...context, connection: context.connection ?? `session-${randomHex(12)}` };
   const { surroundings } = context.server;
   if (surroundings === undefined) return own;
   return { ...own, server: { ...context.server, surroundings: { ...surroundings, openFolder: () => roots.folderFor(surroundings.folder) } } };
@@ -62,6 +65,7 @@ class Connection {
   readonly #writer: LineWriter;
   readonly #calls: ToolCalls;
   readonly #resources: Resources;
+  readonly #gates = new AnswerGates({ budget: new Budget(answersBytesMax) });
   readonly #roots: ClientRoots;
   readonly #greeting: ReturnType<typeof greet>;
   readonly #road: DirectRoad | undefined;
@@ -91,12 +95,12 @@ class Connection {
       onRoom: () => this.#ease(),
     });
     this.#roots = new ClientRoots((line) => this.#writer.write(line), context.clock);
-    this.#context = contextFor(context, this.#roots, this.#writer);
+    this.#context = contextFor(context, this.#roots);
     this.#calls = new ToolCalls({ tools, base: this.#context, log, onEase: () => this.#ease() });
     this.#resources = new Resources(this.#context, this.#calls);
     this.#greeting = greet(context.server.version, options.instructions ?? instructionsFor(tools), tools);
-    this.#road =
-      options.directRoad === false ? undefined : new DirectRoad(new DirectAnswers({ calls: this.#calls, resources: this.#resources, greeting: this.#greeting, log }), this.#writer);
+    const answers = new DirectAnswers({ calls: this.#calls, resources: this.#resources, greeting: this.#greeting, log });
+    this.#road = options.directRoad === false ? undefined : new DirectRoad(answers, this.#writer, this.#gates);
   }
 
   async serve(): Promise<void> {
@@ -203,6 +207,7 @@ class Connection {
         greeting: this.#greeting,
         calls: this.#calls,
         resources: this.#resources,
+        gates: this.#gates,
         opening: this.#road?.opening,
         writer: this.#writer,
         onEase: () => this.#ease(),

@@ -7,6 +7,10 @@ import type { ResourceTarget } from "./resource-uris.ts";
 import { targetName, targetOf, targetOfKey } from "./resource-uris.ts";
 
 export const subscribedUrisMax = 1_024;
+/** Of one session, stream or connection. */
+export const subscribedBytesMax = 262_144;
+/** What a subscription counts for: its URI, and what is kept beside it. */
+export const subscribedBytesOf = (uri: string): number => Buffer.byteLength(uri) + 64;
 const retryMs = 1_000;
 
 interface SubscriptionsOptions {
@@ -80,6 +84,9 @@ export class Subscriptions {
     const mine = this.#bySubscriber.get(subscriber) ?? new Set<string>();
     const added = [...new Set(uris)].filter((uri) => !mine.has(uri));
     if (this.#count + added.length > this.#urisMax) throw new HoldfastError("limit_exceeded", `No more than ${this.#urisMax} resources may be subscribed to at a time.`);
+    const bytes = [...mine, ...added].reduce((sum, uri) => sum + subscribedBytesOf(uri), 0);
+    if (bytes > subscribedBytesMax)
+      throw new HoldfastError("limit_exceeded", `The URIs subscribed to at a time may have ${subscribedBytesMax} bytes, 64 counted for each beside its own.`);
     this.#bySubscriber.set(subscriber, mine);
     for (const uri of added) {
       mine.add(uri);

@@ -1,11 +1,12 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Span } from "../../kernel/span.ts";
-import { describeTool } from "../../tools/describe-tool.ts";
+import { answerTexts } from "../../tools/answer-texts.ts";
+import { descriptionsOf } from "../../tools/describe-tool.ts";
 import type { ToolBase, ToolCall, ToolOutcome } from "../../tools/run-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
-import type { TracedRequest } from "./mcp-spans.ts";
+import type { TracedRequest, TransportCall } from "./mcp-spans.ts";
 import { endToolSpan, McpSpans } from "./mcp-spans.ts";
 
 export const requestKeyMember = "holdfast/request-key";
@@ -47,7 +48,8 @@ export class ToolCalls {
   readonly #log: Log;
   readonly #onEase: (() => void) | undefined;
   readonly #elsewhere: readonly { readonly name: string }[];
-  readonly #waits = new Set<AbortController>();
+  /** The calls that wait, and what to call when one waits no longer. */
+  readonly #waits = new Map<AbortController, (() => void) | undefined>();
   #stopped = false;
   #inFlight = 0;
 
@@ -73,7 +75,7 @@ export class ToolCalls {
   /** Nobody will hear what waiting calls wait for: they and those to come go on at once with what they have. Calls that write just finish. */
   stopWaiting(): void {
     this.#stopped = true;
-    for (const wait of this.#waits) wait.abort();
+    for (const wait of this.#waits.keys()) wait.abort();
   }
 
   has(name: string): boolean {
@@ -87,16 +89,16 @@ export class ToolCalls {
 
   /** The `tools` member of tools/list, as JSON. */
   get listJson(): string {
-    return JSON.stringify([...this.tools.map(describeTool), ...this.#elsewhere]);
+    return JSON.stringify([...descriptionsOf(this.tools), ...this.#elsewhere]);
   }
 
   /** The tool must exist: ask `has` first. Never rejects. */
-  async call(name: string, args: unknown, requestKey: unknown, call: ToolCall): Promise<ToolAnswer> {
+  async call(name: string, args: unknown, requestKey: unknown, call: TransportCall): Promise<ToolAnswer> {
     return answerOf(await this.run(name, args, requestKey, call));
   }
 
   /** Like `call`, for whoever makes the answer later. `connection`: one of several that share this. `request`: given where calls are traced. */
-  async run(name: string, args: unknown, requestKey: unknown, call: ToolCall, connection?: string, request?: TracedRequest): Promise<CallOutcome> {
+  async run(name: string, args: unknown, requestKey: unknown, call: TransportCall, connection?: string, request?: TracedRequest): Promise<CallOutcome> {
     const span = request && this.spans?.open({ ...request, tool: name, session: connection ?? this.#base.connection });
     if (span === undefined) return this.#run(name, args, requestKey, call, connection);
     const ended = await this.#run(name, args, requestKey, call, connection, span);
@@ -104,32 +106,43 @@ export class ToolCalls {
     return ended;
   }
 
-  async #run(name: string, args: unknown, requestKey: unknown, call: ToolCall, connection?: string, span?: Span): Promise<CallOutcome> {
+  async #run(name: string, args: unknown, requestKey: unknown, call: TransportCall, connection?: string, span?: Span): Promise<CallOutcome> {
     if (this.#inFlight >= callsInFlightMax)
       return failed(new HoldfastError("unavailable", `${callsInFlightMax} calls are already in flight on this connection.`, { hint: "Wait for answers before calling again." }));
     if (requestKey !== undefined && typeof requestKey !== "string")
       return failed(new HoldfastError("invalid_input", `_meta["${requestKeyMember}"]: must be a string`, { details: { field: requestKeyMember } }));
     this.#inFlight += 1;
-    const watched = new WatchedCall(requestKey, span, () => this.#beginWait(call));
+    const watched = new WatchedCall(requestKey, span, call.gate, () => this.#beginWait(call));
     try {
       const tool = this.#byName.get(name) as Tool;
       const base = connection === undefined ? this.#base : { ...this.#base, connection };
       return { outcome: await runTool(tool, args, base, watched, this.#log), tool };
     } finally {
       this.#inFlight -= 1;
-      if (watched.wait !== undefined) this.#waits.delete(watched.wait);
+      if (watched.wait !== undefined) this.#endWait(watched.wait);
       this.#onEase?.();
     }
   }
 
-  #beginWait(call: ToolCall): AbortController {
+  #beginWait(call: TransportCall): AbortController {
     const wait = new AbortController();
-    this.#waits.add(wait);
+    this.#waits.set(wait, undefined);
+    // It may end another wait of ours at once, or this one.
+    this.#waits.set(
+      wait,
+      call.onWait?.(() => wait.abort()),
+    );
     const cancelled = call.signal;
     if (this.#stopped || cancelled?.aborted) wait.abort();
     else cancelled?.addEventListener("abort", () => wait.abort(), { once: true });
     this.#onEase?.();
     return wait;
+  }
+
+  #endWait(wait: AbortController): void {
+    const ended = this.#waits.get(wait);
+    this.#waits.delete(wait);
+    ended?.();
   }
 }
 
@@ -137,12 +150,14 @@ export class ToolCalls {
 class WatchedCall implements ToolCall {
   readonly requestKey: string | undefined;
   readonly span: Span | undefined;
+  readonly gate: ToolCall["gate"];
   readonly #beginWait: () => AbortController;
   wait: AbortController | undefined;
 
-  constructor(requestKey: string | undefined, span: Span | undefined, beginWait: () => AbortController) {
+  constructor(requestKey: string | undefined, span: Span | undefined, gate: ToolCall["gate"], beginWait: () => AbortController) {
     this.requestKey = requestKey;
     this.span = span;
+    this.gate = gate;
     this.#beginWait = beginWait;
   }
 
@@ -164,7 +179,7 @@ function namesOf(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
 export function answerOf({ outcome, tool }: CallOutcome): ToolAnswer {
   const structured = outcome.ok ? outcome.structured : { error: outcome.error };
   const json = JSON.stringify(structured);
-  return { structured, json, texts: (outcome.ok ? tool?.render?.(structured) : undefined) ?? [json], isError: !outcome.ok };
+  return { structured, json, texts: (outcome.ok && tool !== undefined ? answerTexts(tool, structured) : undefined) ?? [json], isError: !outcome.ok };
 }
 
 const failed = ({ code, message, hint, details }: HoldfastError): CallOutcome => ({ outcome: { ok: false, error: { code, message, hint, details } } });

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createGunzip } from "node:zlib";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { quoted } from "../../kernel/nearest.ts";
 
 /** Longer than any line an export can have: a value, and the same again as the answer kept under a request key, escaped at its worst. */
 const lineBytesMax = 16 * 1_048_576;
@@ -57,16 +58,16 @@ async function bytesOf(path: string): Promise<AsyncIterable<Buffer>> {
   const compressed = await isCompressed(path);
   const file = createReadStream(path);
   // Told at the end of the second stream, which whoever reads hears of; and the file is closed when nobody reads on.
-  return translated(compressed ? pipeline(file, createGunzip(), () => {}) : file);
+  return translated(compressed ? pipeline(file, createGunzip(), () => {}) : file, path);
 }
 
-async function* translated(stream: Readable): AsyncGenerator<Buffer> {
+async function* translated(stream: Readable, path: string): AsyncGenerator<Buffer> {
   try {
     yield* stream as AsyncIterable<Buffer>;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code === "string" && code.startsWith("Z_")) throw invalidInput("<file>", "is cut off or damaged: it cannot be decompressed to its end; nothing was changed");
-    throw unreadable(error);
+    throw unreadable(error, path);
   }
 }
 
@@ -82,13 +83,13 @@ async function isCompressed(path: string): Promise<boolean> {
       await file.close();
     }
   } catch (error) {
-    throw unreadable(error);
+    throw unreadable(error, path);
   }
 }
 
-function unreadable(error: unknown): unknown {
+function unreadable(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof HoldfastError || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) return error;
-  if (code === "ENOENT") return new HoldfastError("not_found", "<file>: there is no such file.", { cause: error });
-  return new HoldfastError("invalid_input", `<file>: cannot be read (${code})`, { cause: error });
+  if (code === "ENOENT") return new HoldfastError("not_found", `<file>: there is no file ${quoted(path)}.`, { cause: error });
+  return new HoldfastError("invalid_input", `<file>: ${quoted(path)} cannot be read (${code})`, { cause: error });
 }

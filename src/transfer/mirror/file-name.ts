@@ -13,7 +13,7 @@ export function fileNameOf(id: string): string {
     .normalize("NFC")
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\p{M}._-]/gu, "-")
-    .replaceAll(/^\.+|\.+$/g, "-");
+    .replaceAll(/^\.+|(?<!\.)\.+$/g, "-");
   const stem = cut(plain);
   return stem === id && !devices.test(stem) ? stem : `${stem}~${createHash("sha256").update(id).digest("hex").slice(0, 10)}`;
 }

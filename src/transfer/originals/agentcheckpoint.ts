@@ -7,7 +7,7 @@ export function readAgentCheckpoint(path: string): Promise<Reading> {
   return readDatabaseCopy(path, (database) => {
     const records: FoundRecord[] = [];
     const problems: Problem[] = [];
-    const { rows, problem } = rowsOf(database, "checkpoints", "SELECT key, value FROM checkpoints ORDER BY key");
+    const { rows, problem } = rowsOf(database, "checkpoints", ["key", "value"], "key");
     if (problem !== undefined) problems.push(problem);
     for (const { key, value } of rows) {
       const where = `key ${String(key)}`;

@@ -28,7 +28,7 @@ export async function readDatabaseCopy<Answer>(path: string, read: (database: Sq
       database.close();
     }
   } catch (error) {
-    if (isNoDatabase(error)) throw Object.assign(invalidInput("PATH", "is not a SQLite database that can be read"), { cause: error });
+    if (isNoDatabase(error)) throw Object.assign(invalidInput("<path>", "is not a SQLite database that can be read"), { cause: error });
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -60,16 +60,35 @@ const notADatabase = 26;
 const corrupt = 11;
 const isNoDatabase = (error: unknown): boolean => [notADatabase, corrupt].includes(Number((error as { readonly errcode?: unknown }).errcode) & 0xff);
 
-/** Rows of one table, or why they cannot be read: one damaged table does not hide the others. */
-export function rowsOf(
-  database: SqlDatabase,
-  table: string,
-  sql: string,
-): { readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly problem?: { readonly where: string; readonly reason: string } } {
+type Row = Readonly<Record<string, unknown>>;
+interface Rows {
+  readonly rows: readonly Row[];
+  readonly problem?: { readonly where: string; readonly reason: string };
+}
+
+/**
+ * Rows of one table, or why they cannot be read: one damaged table does not hide the others. Text is fetched as bytes:
+ * as text it would end at its first NUL, and a key would be taken for another.
+ */
+export function rowsOf(database: SqlDatabase, table: string, columns: readonly string[], orderBy: string): Rows {
+  const selected = columns.map((column) => `CASE typeof(${column}) WHEN 'text' THEN CAST(${column} AS BLOB) WHEN 'blob' THEN NULL ELSE ${column} END AS ${column}`);
   try {
-    return { rows: database.prepare(sql).all() as Record<string, unknown>[] };
+    const { encoding } = database.prepare("PRAGMA encoding").get() as { readonly encoding: string };
+    const decoder = new TextDecoder(encoding, { ignoreBOM: true });
+    const plain = (value: unknown): unknown => (value instanceof Uint8Array ? decoder.decode(value) : value);
+    const rows = database.prepare(`SELECT ${selected.join(", ")} FROM ${table} ORDER BY ${orderBy}`).all() as Row[];
+    return { rows: rows.map((row) => Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)]))) };
   } catch (error) {
     return { rows: [], problem: { where: `table ${table}`, reason: `cannot be read: ${error instanceof Error ? error.message : String(error)}` } };
+  }
+}
+
+/** 0 where the table cannot be read. */
+export function countRows(database: SqlDatabase, table: string): number {
+  try {
+    return (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { readonly count: number }).count;
+  } catch {
+    return 0;
   }
 }
 

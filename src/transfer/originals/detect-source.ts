@@ -21,13 +21,13 @@ export async function detectSource(path: string): Promise<SourceName> {
     if (source !== undefined) seen.add(source);
   }
   const [only, ...others] = seen;
-  if (only === undefined) throw unknown("PATH: nothing in it is recognised");
-  if (others.length > 0) throw unknown(`PATH: it has files of ${[...seen].join(" and ")}`);
+  if (only === undefined) throw unknown("<path>: nothing in it is recognised");
+  if (others.length > 0) throw unknown(`<path>: it has files of ${[...seen].join(" and ")}`);
   return only;
 }
 
 const unknown = (message: string): HoldfastError =>
-  new HoldfastError("invalid_input", message, { hint: `Say which with --from: ${sourceNames.join(", ")}.`, details: { field: "PATH" } });
+  new HoldfastError("invalid_input", message, { hint: `Say which with --from: ${sourceNames.join(", ")}.`, details: { field: "<path>" } });
 
 async function isDatabase(path: string): Promise<boolean> {
   const file = await open(path);
@@ -43,7 +43,7 @@ async function detectDatabase(path: string): Promise<SourceName> {
   const tables = await readDatabaseCopy(path, tablesOf);
   if (tables.has("kv_store") && tables.has("workflows")) return "sidecar";
   if (tables.has("checkpoints")) return "agentcheckpoint";
-  throw invalidInput("PATH", "is a database of neither AgentCheckpoint (table checkpoints) nor the sidecar (tables kv_store, workflows)");
+  throw invalidInput("<path>", "is a database of neither AgentCheckpoint (table checkpoints) nor the sidecar (tables kv_store, workflows)");
 }
 
 function detectText({ name }: FoundFile, text: string): SourceName | undefined {

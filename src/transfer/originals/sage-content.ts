@@ -1,5 +1,6 @@
 import type { Contribution, ResearchContent, Source, Tension } from "../../domain/research/checkpoint.ts";
 import { actionTypes, contributionTypes, relations, resolutions, sourceTypes, triggers } from "../../domain/research/checkpoint.ts";
+import { neutralWord, withSaid } from "../../domain/research/neutral-word.ts";
 import { isObject, textOf, textsOf } from "./parse-json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,7 +21,7 @@ export function contentOf(fields: Fields, knownIds: ReadonlySet<string>): { read
       coreQuestion: textOf(fields.core_question) ?? missing("core question", adjusted),
       thesis: textOf(fields.thesis) ?? missing("thesis", adjusted),
       confidence: typeof fields.confidence === "number" ? fields.confidence : Number.NaN,
-      trigger: word(textOf(fields.trigger) ?? "manual", triggers, "manual", "trigger", adjusted).word,
+      trigger: neutralWord(textOf(fields.trigger) ?? "manual", { allowed: triggers, neutral: "manual", what: "trigger" }, adjusted).word,
       openQuestions: textsOf(fields.open_questions).filter((question) => question.trim() !== ""),
       sources: listOf(fields.sources).map((each) => source(each, adjusted)),
       tensions: listOf(fields.tensions).flatMap((each) => tension(each, contributions, adjusted)),
@@ -41,32 +42,15 @@ function missing(what: string, adjusted: string[]): string {
   return "(not recorded)";
 }
 
-/** The word, or a neutral one with what the text beside it must say. */
-function word<Word extends string>(
-  value: unknown,
-  allowed: readonly Word[],
-  neutral: Word,
-  what: string,
-  adjusted: string[],
-): { readonly word: Word; readonly said: readonly string[] } {
-  const found = allowed.find((each) => each === value);
-  if (found !== undefined) return { word: found, said: [] };
-  adjusted.push(`${what} ${JSON.stringify(value ?? "")} became ${JSON.stringify(neutral)}`);
-  const given = textOf(value);
-  return { word: neutral, said: given === undefined ? [] : [`${what}: ${given}`] };
-}
-
-const withSaid = (text: string, ...said: readonly (readonly string[])[]): string => (said.flat().length === 0 ? text : `${text} (${said.flat().join("; ")})`);
-
 function source({ id, type, take, relation }: Fields, adjusted: string[]): Source {
-  const kind = word(type, sourceTypes, "document", "source type", adjusted);
-  const stance = word(relation, relations, "nuances", "relation", adjusted);
+  const kind = neutralWord(type, { allowed: sourceTypes, neutral: "document", what: "source type" }, adjusted);
+  const stance = neutralWord(relation, { allowed: relations, neutral: "nuances", what: "relation" }, adjusted);
   return { id: textOf(id) ?? "(unnamed)", type: kind.word, take: withSaid(textOf(take) ?? "(nothing noted)", kind.said, stance.said), relation: stance.word };
 }
 
 function tension({ between, nature, resolution }: Fields, contributions: Contribution[], adjusted: string[]): Tension[] {
   const [one, other, ...more] = textsOf(between);
-  const outcome = word(resolution, resolutions, "unresolved", "resolution", adjusted);
+  const outcome = neutralWord(resolution, { allowed: resolutions, neutral: "unresolved", what: "resolution" }, adjusted);
   const text = withSaid(textOf(nature) ?? "(nothing noted)", outcome.said);
   if (textOf(one) !== undefined && textOf(other) !== undefined && more.length === 0) return [{ between: [one as string, other as string], nature: text, resolution: outcome.word }];
   adjusted.push("a tension that is not between two became a contribution");
@@ -77,12 +61,12 @@ function tension({ between, nature, resolution }: Fields, contributions: Contrib
 function contribution({ type, content }: Fields, adjusted: string[]): Contribution[] {
   const text = textOf(content);
   if (text === undefined) return [];
-  const kind = word(type, contributionTypes, "discovery", "contribution type", adjusted);
+  const kind = neutralWord(type, { allowed: contributionTypes, neutral: "discovery", what: "contribution type" }, adjusted);
   return [{ type: kind.word, content: withSaid(text, kind.said) }];
 }
 
 function actionOf(goal: string, type: unknown, adjusted: string[]): ResearchContent["action"] {
-  const kind = word(type, actionTypes, "exploration", "action type", adjusted);
+  const kind = neutralWord(type, { allowed: actionTypes, neutral: "exploration", what: "action type" }, adjusted);
   return { goal: withSaid(goal, kind.said), type: kind.word };
 }
 

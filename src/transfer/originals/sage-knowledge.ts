@@ -16,23 +16,33 @@ export async function readNotes(files: readonly FoundFile[], problems: Problem[]
   const records: FoundRecord[] = [];
   for (const file of files.filter(({ name }) => name.endsWith(".md"))) {
     const read = await readText(file.path);
-    const item = [...index.keys()].find((path) => file.name === path || file.name.endsWith(`/${path}`));
-    const result = "text" in read ? notesOf(read.text, item === undefined ? undefined : index.get(item), file.name) : read;
-    if (item !== undefined) index.delete(item);
-    if ("reason" in result) problems.push({ where: file.name, reason: result.reason });
-    else records.push(...result.notes);
+    const path = [...index.keys()].find((candidate) => file.name === candidate || file.name.endsWith(`/${candidate}`));
+    const items = path === undefined ? [undefined] : (index.get(path) as readonly Fields[]);
+    if (path !== undefined) index.delete(path);
+    // Each item that names the file is a note of its own.
+    for (const item of items) {
+      const result = "text" in read ? notesOf(read.text, item, file.name) : read;
+      if ("reason" in result) problems.push({ where: file.name, reason: result.reason });
+      else records.push(...result.notes);
+    }
   }
-  for (const [path, item] of index) problems.push({ where: path, reason: `is named by the index (${String(item.id)}) and is not there` });
+  for (const [path, items] of index) for (const { id } of items) problems.push({ where: path, reason: `is named by the index (${String(id)}) and is not there` });
   return records;
 }
 
-async function readIndex(files: readonly FoundFile[], problems: Problem[]): Promise<Map<string, Fields>> {
-  const items = new Map<string, Fields>();
+async function readIndex(files: readonly FoundFile[], problems: Problem[]): Promise<Map<string, Fields[]>> {
+  const items = new Map<string, Fields[]>();
   for (const file of files.filter(({ name }) => /\.ya?ml$/.test(name))) {
     const read = await readText(file.path);
     const parsed = "text" in read ? parseSageYaml(read.text) : read;
-    if ("reason" in parsed) problems.push({ where: file.name, reason: parsed.reason });
-    else for (const item of Array.isArray(parsed.fields.items) ? parsed.fields.items : []) if (isObject(item) && typeof item.file === "string") items.set(item.file, item);
+    if ("reason" in parsed) {
+      problems.push({ where: file.name, reason: parsed.reason });
+      continue;
+    }
+    for (const [i, item] of (Array.isArray(parsed.fields.items) ? parsed.fields.items : []).entries()) {
+      if (isObject(item) && typeof item.file === "string") items.set(item.file, [...(items.get(item.file) ?? []), item]);
+      else problems.push({ where: `${file.name} item ${i + 1}`, reason: "names no file" });
+    }
   }
   return items;
 }

@@ -1,6 +1,6 @@
 import type { SqlDatabase } from "../../engines/sqlite/driver.ts";
 import type { Json, JsonObject } from "../../kernel/json.ts";
-import { readDatabaseCopy, rowsOf } from "./database-copy.ts";
+import { countRows, readDatabaseCopy, rowsOf } from "./database-copy.ts";
 import { isObject, parseJson, textOf } from "./parse-json.ts";
 import type { Found, FoundRecord, LeftBehind, Problem, Reading } from "./reading.ts";
 
@@ -13,8 +13,8 @@ export function readSidecar(path: string): Promise<Reading> {
     const records: FoundRecord[] = [];
     const problems: Problem[] = [];
     const steps = readSteps(database, problems);
-    const take = (table: string, sql: string, name: (row: Row) => string, read: (row: Row) => Read): void => {
-      const { rows, problem } = rowsOf(database, table, sql);
+    const take = (table: string, columns: readonly string[], orderBy: string, name: (row: Row) => string, read: (row: Row) => Read): void => {
+      const { rows, problem } = rowsOf(database, table, columns, orderBy);
       if (problem !== undefined) problems.push(problem);
       for (const row of rows) {
         const result = read(row);
@@ -22,11 +22,12 @@ export function readSidecar(path: string): Promise<Reading> {
         else records.push({ ...result.found, where: name(row) });
       }
     };
-    take("kv_store", "SELECT key, value_json, expires_at FROM kv_store ORDER BY key", ({ key }) => `key ${String(key)}`, stateOf);
-    take("sessions", "SELECT session_id, context_json FROM sessions ORDER BY session_id", ({ session_id }) => `session ${String(session_id)}`, sessionOf);
+    take("kv_store", ["key", "value_json", "expires_at"], "key", ({ key }) => `key ${String(key)}`, stateOf);
+    take("sessions", ["session_id", "context_json"], "session_id", ({ session_id }) => `session ${String(session_id)}`, sessionOf);
     take(
       "workflows",
-      "SELECT run_id, name, status, tags_json, agent_id, last_step, created_at FROM workflows ORDER BY created_at, run_id",
+      ["run_id", "name", "status", "tags_json", "agent_id", "last_step", "created_at"],
+      "created_at, run_id",
       ({ run_id }) => `workflow ${String(run_id)}`,
       (row) => runOf(row, steps.get(String(row.run_id)) ?? []),
     );
@@ -56,7 +57,7 @@ interface Step {
 
 function readSteps(database: SqlDatabase, problems: Problem[]): ReadonlyMap<string, readonly Step[]> {
   const byRun = new Map<string, Step[]>();
-  const { rows, problem } = rowsOf(database, "step_outputs", "SELECT run_id, step, output_json FROM step_outputs ORDER BY run_id, step");
+  const { rows, problem } = rowsOf(database, "step_outputs", ["run_id", "step", "output_json"], "run_id, step");
   if (problem !== undefined) problems.push(problem);
   for (const { run_id, step, output_json } of rows) {
     const parsed = parseJson(output_json);
@@ -106,8 +107,7 @@ function leftBehind(database: SqlDatabase): LeftBehind[] {
     { what: "history records", table: "history", reason: "History here tells what happened here; the sidecar's stays readable in its own file." },
   ];
   return kinds.flatMap(({ what, table, reason }) => {
-    const { rows } = rowsOf(database, table, `SELECT count(*) AS count FROM ${table}`);
-    const count = Number(rows[0]?.count ?? 0);
+    const count = countRows(database, table);
     return count === 0 ? [] : [{ what, count, reason }];
   });
 }

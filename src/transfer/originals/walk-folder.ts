@@ -21,7 +21,7 @@ const fileBytesMax = 4 * 1024 * 1024;
 export async function walkFolder(root: string, endings: readonly string[], problems: Problem[]): Promise<readonly FoundFile[]> {
   const top = await lstat(root).catch(() => undefined);
   if (top?.isFile()) return [{ name: root.split(/[/\\]/).at(-1) ?? root, path: root }];
-  if (!top?.isDirectory()) throw invalidInput("PATH", "must be a folder or a file that exists");
+  if (!top?.isDirectory()) throw invalidInput("<path>", "must be a folder or a file that exists");
   const files: FoundFile[] = [];
   const visit = async (folder: string, below: string, depth: number): Promise<void> => {
     const items = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -35,7 +35,7 @@ export async function walkFolder(root: string, endings: readonly string[], probl
       // Names that begin with a dot are what writers leave half written.
       else if (isWanted && item.isFile() && !item.name.startsWith(".")) files.push({ name, path });
       else if (isWanted && !item.isFile()) problems.push({ where: name, reason: "is not a regular file" });
-      if (files.length > filesMax) throw new HoldfastError("limit_exceeded", `PATH: more than ${filesMax} files; give a folder further down`);
+      if (files.length > filesMax) throw new HoldfastError("limit_exceeded", `<path>: more than ${filesMax} files; give a folder further down`);
     }
   };
   await visit(root, "", 0);

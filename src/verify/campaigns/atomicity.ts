@@ -1,9 +1,12 @@
 import type { CampaignContext, CampaignResult } from "../campaign.ts";
-import { Arena, asNumber, pause } from "../campaign.ts";
+import { Arena, asNumber, pause, whileAlive } from "../campaign.ts";
 import type { Sighting } from "../checkers/atomic.ts";
 import { checkAtomic } from "../checkers/atomic.ts";
 import { atomicMembers } from "../jobs/atomic.ts";
 import { startWorkers } from "../worker-process.ts";
+
+/** Commits and looks of one round at least: on a slow machine the time alone would show nothing. */
+const roundMin = 5;
 
 /** G5. Writers give eight keys one value at a time; readers in other processes, looking all the while, never see a mixture. Writers are killed and replaced. */
 export async function atomicity(context: CampaignContext, { forMs, kills }: { readonly forMs: number; readonly kills: number }): Promise<CampaignResult> {
@@ -19,8 +22,11 @@ export async function atomicity(context: CampaignContext, { forMs, kills }: { re
     const countCommit = (): void => {
       commits += 1;
     };
+    const [commitsBefore, looksBefore] = [commits, sightings.length];
     const writers = await startWorkers(2, () => arena.start("atomic", { role: "writer" }, countCommit));
-    await Promise.race([pause(forMs / (kills + 1)), ...readers.map((reader) => reader.ended)]);
+    const everyone = [...readers, ...writers];
+    await whileAlive(everyone, pause(forMs / (kills + 1)));
+    while (commits < commitsBefore + roundMin || sightings.length < looksBefore + roundMin) await whileAlive(everyone, pause(5));
     for (const writer of writers) writer.kill();
     await Promise.all(writers.map((writer) => writer.ended));
     arena.progress((killed + 1) / (kills + 1));

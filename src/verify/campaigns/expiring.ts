@@ -1,8 +1,11 @@
 import type { CampaignContext, CampaignResult } from "../campaign.ts";
-import { Arena, asNumber, pause } from "../campaign.ts";
+import { Arena, asNumber, pause, whileAlive } from "../campaign.ts";
 import type { ExpiringWrite, Look } from "../checkers/expiry.ts";
 import { checkExpiry } from "../checkers/expiry.ts";
 import { startWorkers } from "../worker-process.ts";
+
+/** Entries and looks at least: on a slow machine the time alone would show nothing. */
+const entriesMin = 20;
 
 /** G6. Entries that live 1 to 120 ms, and readers in other processes that look every millisecond: there until their time, gone from then on. */
 export async function expiring(context: CampaignContext, { forMs }: { readonly forMs: number }): Promise<CampaignResult> {
@@ -27,9 +30,10 @@ export async function expiring(context: CampaignContext, { forMs }: { readonly f
   );
   const everyone = [...readers, ...writers];
   for (let slice = 1; slice <= 10; slice += 1) {
-    await Promise.race([pause(forMs / 10), ...everyone.map((worker) => worker.ended)]);
+    await whileAlive(everyone, pause(forMs / 10));
     arena.progress(slice / 10);
   }
+  while (writes.length < entriesMin || looks.length < entriesMin) await whileAlive(everyone, pause(5));
   for (const worker of everyone) worker.kill();
   await Promise.all(everyone.map((worker) => worker.ended));
   return { figures: { entries: writes.length, looks: looks.length }, violations: checkExpiry(writes, looks) };

@@ -13,10 +13,8 @@ import { startWorkers } from "../worker-process.ts";
 
 /** Long enough that a holder is stopped while it holds, short enough for a thousand take-overs. */
 const ttlMs = 120;
-/** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
-const lockPatienceMs = 400;
 /** A stale holder tries every few milliseconds; on a busy machine its next try may still take a while. */
-const refusalPatienceMs = 10_000;
+const refusalPatienceMs = 60_000;
 const crewSize = 3;
 
 export interface FencingSize {
@@ -24,13 +22,15 @@ export interface FencingSize {
   /** Independent crews of workers, each with its own leases. */
   readonly crews: number;
   readonly leasesPerCrew: number;
+  /** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
+  readonly lockPatienceMs?: number;
 }
 
 /**
  * G7. A holder is stopped (SIGSTOP) while it writes under its tokens, sleeps past its time to live, is replaced, and is continued (SIGCONT):
  * it goes on writing as if nothing had happened, and every such write must be refused. At most one holder at a time, tokens only grow.
  */
-export async function fencing(context: CampaignContext, { takeOvers, crews, leasesPerCrew }: FencingSize): Promise<CampaignResult> {
+export async function fencing(context: CampaignContext, { takeOvers, crews, leasesPerCrew, lockPatienceMs = 400 }: FencingSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "fencing");
   const tally = new Tally();
   const crew = async (index: number): Promise<void> => {

@@ -12,9 +12,9 @@ import { readWholeLog } from "../read-whole.ts";
 import type { Message, WorkerProcess } from "../worker-process.ts";
 
 const ttlMs = 60;
-const lockPatienceMs = 400;
-
 export interface HandoverSize {
+  /** A worker stopped in the middle of a transaction keeps the file locked; it is let out of it when its successor waits this long. */
+  readonly lockPatienceMs?: number;
   readonly runs: number;
   readonly steps: number;
   readonly inParallel: number;
@@ -24,7 +24,7 @@ export interface HandoverSize {
  * G8. Runs of several steps, whose workers are killed right after one of the lines they say (claimed, sending a step, step acknowledged, sending the next):
  * every point between two of them is met. A successor takes over. Every third worker is stopped instead, and continued when it has been replaced.
  */
-export async function handovers(context: CampaignContext, { runs, steps, inParallel }: HandoverSize): Promise<CampaignResult> {
+export async function handovers(context: CampaignContext, { runs, steps, inParallel, lockPatienceMs = 400 }: HandoverSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "handover");
   const violations: Violation[] = [];
   const told = new Map<string, readonly Handover[]>();
@@ -35,7 +35,7 @@ export async function handovers(context: CampaignContext, { runs, steps, inParal
       const run = `run-${next}`;
       next += 1;
       await createRun(arena.scope, { name: run, runId: run });
-      const relay = new Relay(arena, run, steps);
+      const relay = new Relay(arena, run, steps, lockPatienceMs);
       await relay.run();
       told.set(run, relay.handovers);
       figures.killed += relay.killed;
@@ -64,14 +64,16 @@ class Relay {
   readonly #arena: Arena;
   readonly #run: string;
   readonly #steps: number;
+  readonly #lockPatienceMs: number;
   #acknowledged = 0;
   #sent = 0;
   #finished = false;
 
-  constructor(arena: Arena, run: string, steps: number) {
+  constructor(arena: Arena, run: string, steps: number, lockPatienceMs: number) {
     this.#arena = arena;
     this.#run = run;
     this.#steps = steps;
+    this.#lockPatienceMs = lockPatienceMs;
   }
 
   async run(): Promise<void> {
@@ -126,7 +128,7 @@ class Relay {
   /** The stopped worker sleeps until the other has the run; only if it was stopped inside a transaction it must be let out of it first. */
   async #replace(sleeper: Leg, successor: Leg): Promise<void> {
     const outcome = Promise.race([successor.claimed.then(() => "claimed"), successor.ended, successor.worker.ended]);
-    while ((await Promise.race([outcome, pause(ttlMs + lockPatienceMs).then(() => "waiting")])) === "waiting") {
+    while ((await Promise.race([outcome, pause(ttlMs + this.#lockPatienceMs).then(() => "waiting")])) === "waiting") {
       sleeper.worker.proceed();
       await pause(1);
       sleeper.worker.stop();

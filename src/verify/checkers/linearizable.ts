@@ -155,7 +155,7 @@ function checkRefusal({ client, commit, result }: AnsweredCall & { kind: "commit
   const failed = (commit.checks ?? []).flatMap((check) => {
     const entry = state?.get(check.key);
     const live = entry !== undefined && isLive(entry, result.atMs) ? entry : undefined;
-    return holds(check, live) ? [] : [{ check, entry: live }];
+    return holds(check, live) ? [] : [{ check, entry: live && { ...live, value: null } }];
   });
   if (state === undefined || failed.length === 0 || !same(failed, result.failed))
     violations.add("refusal_unexplained", `${client} was refused at revision ${result.revision} for a reason that did not hold then.`);

@@ -8,6 +8,8 @@ import { chromium } from "playwright-core";
 import type { HttpServer } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { projectRoot } from "../../support/servers/server-programs.ts";
+import { sharedBuild } from "../../support/shared-builds.ts";
+import { patienceMs } from "../../support/soon.ts";
 
 const run = promisify(execFile);
 
@@ -47,8 +49,8 @@ export interface DeskOptions {
 export async function openDesk({ flags = {}, fill, browser: shared }: DeskOptions = {}): Promise<Desk> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-browser-"));
   const store = `sqlite:${join(folder, "store.db")}`;
-  const [executablePath] = await Promise.all([findChromium(), buildPage(join(folder, "page")), fill?.(store)]);
-  const server = await startHttpServer({ flags: { store, ...flags }, dashboardFolder: join(folder, "page") });
+  const [executablePath, dashboardFolder] = await Promise.all([findChromium(), sharedBuild("page"), fill?.(store)]);
+  const server = await startHttpServer({ flags: { store, ...flags }, dashboardFolder });
   const browser = shared ?? (await chromium.launch({ executablePath, chromiumSandbox: false }));
   return {
     server,
@@ -72,9 +74,6 @@ async function findChromium(): Promise<string> {
   return stdout.trim().split("\n").at(-1) ?? "";
 }
 
-/** From its sources: a test never looks at an older page than the one beside it. */
-export const buildPage = (folder: string): Promise<unknown> => run(process.execPath, [join(projectRoot, "scripts", "build-dashboard.mjs"), folder]);
-
 async function openTab(browser: Browser, url: string, path: string, { token, expects = [], through: _, ...options }: OpenOptions): Promise<Tab> {
   const context = await browser.newContext({ baseURL: url, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
@@ -94,8 +93,7 @@ async function openTab(browser: Browser, url: string, path: string, { token, exp
     });
   });
   if (token !== undefined) await page.addInitScript((secret) => sessionStorage.setItem("holdfast-token", secret), token);
-  // Whatever must be quick is measured by its own test; this only ends what never comes.
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(patienceMs);
   await page.goto(path);
   return { page, faults, [Symbol.asyncDispose]: () => context.close() };
 }
@@ -108,6 +106,9 @@ export async function visit(page: Page, path: string): Promise<void> {
   }, path);
   await settled(page);
 }
+
+/** What was done to the page before this is drawn: a change of its size, a scroll. */
+export const drawn = (page: Page): Promise<void> => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))));
 
 /** The view is drawn and nothing of it is still being read. */
 export async function settled(page: Page): Promise<void> {

@@ -51,7 +51,7 @@ export function atomicityCases(open: OpenEngine): void {
     expect(results).toMatchObject([
       { ok: true, revision: 1, writes: [{ version: 1, existed: false }], replayed: false, atMs },
       { ok: true, revision: 2, writes: [{ version: 2, existed: true }] },
-      { ok: false, reason: "checks", revision: 2, atMs, failed: [{ check: { key: "a", version: 1 }, entry: { key: "a", version: 2, value: 2, revision: 2 } }] },
+      { ok: false, reason: "checks", revision: 2, atMs, failed: [{ check: { key: "a", version: 1 }, entry: { key: "a", version: 2, value: null, revision: 2 } }] },
       { ok: true, revision: 2, writes: [{ version: 0, existed: false }] },
       {
         ok: true,

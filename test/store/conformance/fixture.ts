@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { ErrorCode } from "../../../src/kernel/errors.ts";
 import { HoldfastError } from "../../../src/kernel/errors.ts";
@@ -11,6 +8,7 @@ import { everything } from "../../../src/store/ranges.ts";
 import type { Check, Commit, CommitResult, Committed, Delete, Engine, LogQuery, LogRow, Put, Revision, Store, Write } from "../../../src/store/store.ts";
 import type { ManualClock } from "../../support/manual-clock.ts";
 import { manualClock } from "../../support/manual-clock.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Opens an engine on the given clock. An engine that keeps files keeps them in `folder`: opened there again, it is the same store. */
 export type OpenEngine = (clock: ManualClock, folder: string) => Promise<Engine>;
@@ -27,13 +25,12 @@ export const namespace = "conformance";
 
 /** A fresh engine, its store and its clock; all are closed when the test ends. */
 export async function openFixture(open: OpenEngine): Promise<Fixture> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
+  const folder = await temporaryFolder();
   const clock = manualClock();
   let engine = await open(clock, folder);
   let isOpen = true;
   onTestFinished(async () => {
     if (isOpen) await engine[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
   });
   const fixture = (): Fixture => ({
     engine,
@@ -126,4 +123,11 @@ export async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {
   if (!(error instanceof HoldfastError)) throw new Error(`Expected a HoldfastError, got ${String(error)}.`, { cause: error });
   expect(error.message.length).toBeGreaterThan(0);
   return error.code;
+}
+
+/** For a watch that ends with the test. */
+export function abortedAtEnd(): AbortController {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  return controller;
 }

@@ -5,7 +5,7 @@ import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import { everything } from "../../../src/store/ranges.ts";
 import type { Engine, IndexedText, NamespaceFacts, Revision, Seal, StoredLogRow, StoredRecord } from "../../../src/store/store.ts";
 import type { Fixture, OpenEngine } from "./fixture.ts";
-import { allRows, codeOf, commit, commitBatch, commitOf, compactAll, compactedRevision, del, liveKeys, namespace, openFixture, put, sweepAll } from "./fixture.ts";
+import { abortedAtEnd, allRows, codeOf, commit, commitBatch, commitOf, compactAll, compactedRevision, del, liveKeys, namespace, openFixture, put, sweepAll } from "./fixture.ts";
 import { loadDump, reseal, wholeDump } from "./whole-dump.ts";
 
 const index = (...terms: string[]): { index: IndexedText } => ({ index: { area: "notes", terms: terms.map((term, i) => [term, 100 + i]), length: terms.length } });
@@ -317,7 +317,7 @@ export function movingCases(open: OpenEngine): void {
   test("a watcher of a namespace that moves away hears of it", async () => {
     const { engine, store } = await openFixture(open);
     await commit(store, put("a", 1));
-    const watching = store.watch(everything, 0, AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
+    const watching = store.watch(everything, 0, abortedAtEnd().signal)[Symbol.asyncIterator]();
     expect((await watching.next()).value).toMatchObject({ revision: 1 });
     const next = watching.next();
     await reseal(engine, namespace, moving);
@@ -375,11 +375,11 @@ export function movingCases(open: OpenEngine): void {
       expect(await codeOf(store.log({ ranges: [everything], after }))).toBe("compacted");
       expect(await codeOf(store.read(everything, { at: after }))).toBe("compacted");
       expect(await codeOf(engine.dump(namespace, { part: "changes", after }))).toBe("compacted");
-      const lost = store.watch(everything, after, AbortSignal.timeout(10_000));
+      const lost = store.watch(everything, after, abortedAtEnd().signal);
       expect(await codeOf(lost[Symbol.asyncIterator]().next())).toBe("compacted");
     }
     for (const after of [2, base]) {
-      const watching = store.watch(everything, after, AbortSignal.timeout(10_000));
+      const watching = store.watch(everything, after, abortedAtEnd().signal);
       expect((await watching[Symbol.asyncIterator]().next()).value).toMatchObject({ revision: base + 1 });
     }
   });

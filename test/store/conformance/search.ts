@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import type { IndexedText, SearchAnswer } from "../../../src/store/store.ts";
+import { propertySeed } from "../../support/property-seed.ts";
 import type { OpenEngine } from "./fixture.ts";
 import { commit, commitBatch, commitOf, del, openFixture, put, sweepAll } from "./fixture.ts";
 
@@ -106,7 +107,7 @@ export function searchCases(open: OpenEngine): void {
           expect(sorted(mine)).toEqual(sorted(theirs));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 60, seed: propertySeed },
     );
   });
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { everything, keyRange, prefixRange } from "../../../src/store/ranges.ts";
+import { everything, keyRange, prefixRange, rangeAfter } from "../../../src/store/ranges.ts";
+import { readTogether } from "../../../src/store/read-together.ts";
 import type { Snapshot } from "../../../src/store/store.ts";
 import type { OpenEngine } from "./fixture.ts";
 import { codeOf, commit, compactAll, del, keysOf, openFixture, put, sweepAll } from "./fixture.ts";
@@ -41,6 +42,59 @@ export function timeTravelCases(open: OpenEngine): void {
     expect(await keysAt(2)).toEqual(["a", "b"]);
     expect(await keysAt(3)).toEqual(["b", "c"]);
     expect(await keysAt(4)).toEqual(["b", "c"]);
+  });
+
+  test("with a time given, expiry in the past is judged by that time, also of what was swept since", async () => {
+    const { store, engine, clock } = await openFixture(open);
+    const startMs = clock.nowMs();
+    await commit(store, [put("a", 1, { ttlMs: 10 }), put("b", 1, { ttlMs: 20 }), put("c")]);
+    clock.advance(50);
+    await sweepAll(engine);
+    await commit(store, del("c"));
+    const keysAt = async (liveAtMs: number): Promise<string[]> => keysOf((await store.read(everything, { at: 1, liveAtMs })).entries);
+    expect(await keysAt(startMs + 9)).toEqual(["a", "b", "c"]);
+    expect(await keysAt(startMs + 10)).toEqual(["b", "c"]);
+    expect(await keysAt(startMs + 20)).toEqual(["c"]);
+    expect(await store.read(everything, { at: 1, liveAtMs: startMs + 10, limit: 1 })).toMatchObject({ entries: [{ key: "b" }], more: true });
+  });
+
+  test("reads that belong together are of one revision and one moment, whatever is written, deleted or expires between them", async () => {
+    const { store, engine, clock } = await openFixture(open);
+    await readTogether(store, async (together) => {
+      expect((await together.read(everything)).entries).toEqual([]);
+      await commit(store, put("a", "later"));
+      expect(await together.read(everything)).toMatchObject({ revision: 0, entries: [] });
+    });
+    await commit(store, [put("a", "old"), put("b", "old"), put("c", "old", { ttlMs: 10 }), put("d", "old", { ttlMs: 10 })]);
+    const before = await store.read(everything);
+    await readTogether(store, async (together) => {
+      const first = await together.read(everything, { limit: 1 });
+      clock.advance(10);
+      await sweepAll(engine);
+      await commit(store, [put("a", "new"), del("b"), put("bb", "new")]);
+      const rest = await together.read(rangeAfter(everything, "a"));
+      expect([...first.entries, ...rest.entries]).toEqual(before.entries);
+      expect([rest.revision, rest.nowMs]).toEqual([before.revision, before.nowMs]);
+      expect(await Promise.all([together.read(keyRange("a")), together.read(keyRange("bb"))])).toMatchObject([{ entries: [{ value: "old" }] }, { entries: [] }]);
+    });
+    expect(keysOf((await store.read(everything)).entries)).toEqual(["a", "bb"]);
+  });
+
+  test("reads that belong together begin again when their revision is compacted away between them", async () => {
+    const { store, engine } = await openFixture(open);
+    await commit(store, [put("a", 1), put("b", 1)]);
+    let begun = 0;
+    const values = await readTogether(store, async (together) => {
+      begun += 1;
+      const [a] = (await together.read(keyRange("a"))).entries;
+      if (begun === 1) {
+        await commit(store, [put("a", 2), put("b", 2)]);
+        await compactAll(engine, { revisions: 0 });
+      }
+      const [b] = (await together.read(keyRange("b"))).entries;
+      return [a?.value, b?.value];
+    });
+    expect([begun, values]).toEqual([2, [2, 2]]);
   });
 
   test("limit, reverse, several ranges and single keys work in the past as in the present", async () => {

@@ -1,9 +1,9 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { limits } from "../../../src/store/limits.ts";
 import { everything, prefixRange } from "../../../src/store/ranges.ts";
 import type { Change, Range, Revision, Store } from "../../../src/store/store.ts";
 import type { OpenEngine } from "./fixture.ts";
-import { allRows, codeOf, commit, compactAll, del, namespace, openFixture, put, sweepAll } from "./fixture.ts";
+import { abortedAtEnd, allRows, codeOf, commit, compactAll, del, namespace, openFixture, put, sweepAll } from "./fixture.ts";
 
 export function watchCases(open: OpenEngine): void {
   test("every change after the revision comes, in order, each once, whole", async () => {
@@ -143,10 +143,4 @@ async function take(store: Store, count: number, after: Revision, range: Range =
     if (changes.length === count) break;
   }
   return changes;
-}
-
-function abortedAtEnd(): AbortController {
-  const controller = new AbortController();
-  onTestFinished(() => controller.abort());
-  return controller;
 }

@@ -39,7 +39,7 @@ export class ServerProcess implements ToolCaller {
   #heardFirst: () => void = () => {};
 
   constructor({ file, args }: WorkerCommand) {
-    this.#child = spawn(file, args, { env: { PATH: process.env.PATH }, stdio: ["pipe", "pipe", "pipe"] });
+    this.#child = spawn(file, args, { env: { PATH: process.env.PATH, HOLDFAST_PROFILE: "all" }, stdio: ["pipe", "pipe", "pipe"] });
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-stderrCharsMax);

@@ -17,6 +17,8 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Takes TLS connections too, with the certificate of `loopbackCertificate`. */
   readonly tls?: boolean;
+  /** The folder that its own folder is made in; the system's temporary one if not said. */
+  readonly root?: string;
 }
 
 export class PostgresServer extends ServerProcess {
@@ -51,9 +53,9 @@ const urlOf = ({ name, password }: { readonly name: string; readonly password: s
   `postgres://${name}:${password}@127.0.0.1:${port}/${ordinaryUser.database}`;
 
 /** A PostgreSQL of its own on a free loopback port, in a temporary folder, with its default settings. */
-export function startPostgres({ settings = {}, tls = false }: PostgresOptions = {}): Promise<PostgresServer> {
+export function startPostgres({ settings = {}, tls = false, root }: PostgresOptions = {}): Promise<PostgresServer> {
   return onFreePort(async (port) => {
-    const folder = await serverFolder();
+    const folder = await serverFolder(root);
     await copyTemplate(join(folder, "data"));
     return launch(port, folder, tls ? { ...settings, ...(await tlsSettings(folder)) } : settings);
   });

@@ -33,8 +33,8 @@ function idsOf(name: string): ServerUser | undefined {
 }
 
 /** A folder that the server's user may fill. */
-export async function serverFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-postgres-"));
+export async function serverFolder(root = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(root, "holdfast-postgres-"));
   await giveToServer(folder);
   return folder;
 }

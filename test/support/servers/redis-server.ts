@@ -15,6 +15,8 @@ export interface RedisOptions {
   /** More settings as on the command line, for example `["--maxmemory", "10mb"]`. */
   readonly args?: readonly string[];
   readonly password?: string;
+  /** The folder that its own folder is made in; the system's temporary one if not said. */
+  readonly root?: string;
   /** Also listens with TLS: see `tlsUrl`. */
   readonly tls?: boolean;
 }
@@ -57,15 +59,15 @@ export class RedisServer extends ServerProcess {
 const credentials = (password: string): string => (password === "" ? "" : `:${encodeURIComponent(password)}@`);
 
 /** A Redis (or Valkey) of its own on a free loopback port, with its log of writes in a temporary folder and no snapshots. */
-export function startRedis({ appendfsync = "always", args = [], password = "", tls = false }: RedisOptions = {}): Promise<RedisServer> {
+export function startRedis({ appendfsync = "always", args = [], password = "", tls = false, root }: RedisOptions = {}): Promise<RedisServer> {
   const secret = password === "" ? [] : ["--requirepass", JSON.stringify(password), "--masterauth", JSON.stringify(password)];
   // A replica is served at once; by default a primary waits five seconds for more of them to come.
   const settings = ["--appendonly", "yes", "--appendfsync", appendfsync, "--save", "", "--repl-diskless-sync-delay", "0", ...secret, ...args];
   return onFreePort(async (port) => {
-    if (!tls) return launchRedis(port, settings, { password });
+    if (!tls) return launchRedis(port, settings, { password, root });
     const [tlsPort, { certFile, keyFile }] = await Promise.all([freePort(), loopbackCertificate()]);
     const files = ["--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certFile, "--tls-auth-clients", "no"];
-    return launchRedis(port, [...settings, "--tls-port", String(tlsPort), ...files], { password, tlsPort });
+    return launchRedis(port, [...settings, "--tls-port", String(tlsPort), ...files], { password, tlsPort, root });
   });
 }
 
@@ -80,10 +82,15 @@ export async function startReplicaOf(primary: Pick<RedisServer, "port">, { args 
 export async function launchRedis(
   port: number,
   args: readonly string[],
-  { password = "", tlsPort, flags = [] }: { readonly password?: string; readonly tlsPort?: number; readonly flags?: readonly string[] } = {},
+  {
+    password = "",
+    tlsPort,
+    flags = [],
+    root = tmpdir(),
+  }: { readonly password?: string; readonly tlsPort?: number; readonly flags?: readonly string[]; readonly root?: string } = {},
 ): Promise<RedisServer> {
   const programs = await requireRedisPrograms();
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-redis-"));
+  const folder = await mkdtemp(join(root, "holdfast-redis-"));
   // A file, not arguments: what a failover makes of a server is rewritten there and holds after a restart.
   const file = join(folder, "server.conf");
   await writeFile(file, settingLines(["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...args]));

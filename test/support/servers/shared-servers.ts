@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres-server.ts";
 import { startRedis } from "./redis-server.ts";
+import { quickServerRoot } from "./server-root.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -21,10 +22,10 @@ const given = (variable: string): SharedServer | undefined => {
 };
 
 const starters: Readonly<Record<string, () => Promise<SharedServer>>> = {
-  redis: async () => given("HOLDFAST_TEST_REDIS_URL") ?? startRedis(),
+  redis: async () => given("HOLDFAST_TEST_REDIS_URL") ?? startRedis({ root: await quickServerRoot() }),
   postgres: async () =>
     // Two test files at once, some with a dozen processes, each with connections of its own.
-    given("HOLDFAST_TEST_POSTGRES_URL") ?? startPostgres({ settings: { max_connections: "300" } }),
+    given("HOLDFAST_TEST_POSTGRES_URL") ?? startPostgres({ settings: { max_connections: "300" }, root: await quickServerRoot() }),
 };
 
 /**

@@ -14,6 +14,7 @@ import type { Era } from "../../support/mcp-connection.ts";
 import { eras } from "../../support/mcp-connection.ts";
 import { freePort } from "../../support/servers/free-port.ts";
 import { loopbackCertificate } from "../../support/servers/loopback-certificate.ts";
+import { until } from "../../support/soon.ts";
 
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 let store: string;
@@ -29,7 +30,7 @@ beforeAll(async () => {
   const { child, finished } = startExecutable(built.main, ["connect", `http://127.0.0.1:${await freePort()}`], { env, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin?.end('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
   askedInVain = finished;
-}, 60_000);
+});
 afterAll(() => built?.remove());
 
 const env = { PATH: process.env.PATH, HOME: "/nonexistent" };
@@ -51,7 +52,7 @@ async function connect(era: Era, url: string, extra: Readonly<Record<string, str
 }
 
 describe.each(eras)("holdfast connect, started by the official client, in the %s era", (era) => {
-  test("works, and goes on over a kill -9 and a restart of the server", { timeout: 60_000 }, async () => {
+  test("works, and goes on over a kill -9 and a restart of the server", async () => {
     const port = await freePort();
     await using first = await serve(port);
     await using bridged = await connect(era, first.url);
@@ -62,9 +63,7 @@ describe.each(eras)("holdfast connect, started by the official client, in the %s
     if (era === "stateless") await client.listen({ resourceSubscriptions: [uri] });
     else await client.subscribeResource({ uri });
     const set = (value: number) => client.callTool({ name: "state_set", arguments: { key: era, value }, _meta: { "holdfast/request-key": `${era}-${value}` } });
-    const heard = async (): Promise<void> => {
-      while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    };
+    const heard = (): Promise<void> => until(() => told.length > 0);
     expect((await set(1)).structuredContent).toMatchObject({ ok: true, version: 1 });
     await heard();
     await first.stop("SIGKILL");
@@ -78,7 +77,7 @@ describe.each(eras)("holdfast connect, started by the official client, in the %s
     expect((await readFile(`/proc/${bridged.pid}/cmdline`, "utf8").catch(() => "")).includes(token)).toBe(false);
   });
 
-  test("reaches a server behind TLS, whose authority is named as Node's users name it, with a token out of a file", { timeout: 60_000 }, async () => {
+  test("reaches a server behind TLS, whose authority is named as Node's users name it, with a token out of a file", async () => {
     await using server = await serve(await freePort());
     const { certFile, keyFile } = await loopbackCertificate();
     const proxy = createServer({ cert: await readFile(certFile), key: await readFile(keyFile) }, (incoming, outgoing) => {
@@ -139,7 +138,7 @@ describe("holdfast connect", () => {
     expect(await other.finished).toMatchObject({ code: 0, stdout: "", stderr: "" });
   });
 
-  test("whose input ends while no server answers says so to whoever asked, and exits with 6", { timeout: 60_000 }, async () => {
+  test("whose input ends while no server answers says so to whoever asked, and exits with 6", async () => {
     const { code, stdout } = await askedInVain;
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining("cannot be reached"), data: { code: "unavailable" } } });

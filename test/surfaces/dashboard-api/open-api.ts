@@ -3,6 +3,7 @@ import type { Principal } from "../../../src/domain/identity/principal.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import type { Clock } from "../../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../../src/kernel/errors.ts";
+import type { Log } from "../../../src/kernel/log.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import type { Engine } from "../../../src/store/store.ts";
@@ -18,6 +19,7 @@ export const person: Principal = { name: "someone", role: "admin", namespaces: "
 export interface Api {
   readonly base: ToolBase;
   readonly routes: readonly ApiRoute[];
+  readonly logged: { readonly level: string; readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
   /** The answer of a route as the page would get it: after a trip through JSON. */
   get<Answer>(path: string, query?: Record<string, string | readonly string[]>, as?: Principal): Promise<Answer>;
   post<Answer>(path: string, body: unknown, as?: Principal): Promise<Answer>;
@@ -29,7 +31,9 @@ export interface Api {
 
 /** The routes over a store, called as the front calls them once it has let a request in. */
 export function openApi({ engine, clock, readOnly = false }: { readonly engine: Engine; readonly clock: Clock; readonly readOnly?: boolean }): Api {
-  const routes = openApiRoutes({ log: silentLog, readOnly, operator: person.name });
+  const logged: Api["logged"] = [];
+  const log: Log = (level, event, facts = {}) => void logged.push({ level, event, facts });
+  const routes = openApiRoutes({ log, readOnly, operator: person.name });
   const store = openNamespaceStore(engine, "team", clock);
   const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, engine };
   const baseOf = (writer: string): ToolBase => ({ store, clock, writer, server });
@@ -54,6 +58,7 @@ export function openApi({ engine, clock, readOnly = false }: { readonly engine: 
   }
   return {
     base: baseOf(person.name),
+    logged,
     routes,
     get: (path, query = {}, as) => json(ask("GET", path, { query: toQuery(query) }, as)),
     post: (path, body, as) => json(ask("POST", path, { json: async () => body }, as)),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newRateMemory, readCommitRate } from "../../../src/domain/overview/commit-rate.ts";
-import type { ActivityPage, Overview } from "../../../src/surfaces/dashboard/api.ts";
+import type { ActivityPage, Overview, RunDetail } from "../../../src/surfaces/dashboard/api.ts";
 import { engines } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
@@ -30,9 +30,61 @@ describe("the overview", () => {
     await workAsTeam(api, api.clock);
     await writeJournal(api, "done", "shop");
     const overview = await api.get<Overview>(path);
-    expect(overview.counts).toEqual({ keys: 2, runs: 2, leases: 1, waiting: 0, journal: 1, notes: 2, research: 1 });
-    expect(overview.runsByStatus).toEqual({ looked: 2, byStatus: { created: 1, claimed: 0, running: 0, done: 1, failed: 0, cancelled: 0 } });
+    expect(overview.counts).toEqual({ keys: 2, runs: 2, runsHeld: 0, runsWaiting: 1, leases: 1, waiting: 0, journal: 1, notes: 2, research: 1 });
+    expect(overview.failedRuns).toEqual({ count: 0, of: 2 });
     expect(overview.runDurations).toEqual([{ runId: "import", name: "nightly import", status: "done", startedAtMs: startMs + 60_000, endedAtMs: startMs + 90_000 }]);
+  });
+
+  test("counts runs at work and waiting over all of them, lapsed claims among the waiting, and says over how many it counted the failed", async () => {
+    const api = openMemoryApi();
+    const create = (id: string) => api.agent("workflow_create", { name: id, run_id: id });
+    const claim = (id: string, ttl_seconds: number) => api.agent("workflow_claim", { run_id: id, agent_id: "worker-1", ttl_seconds });
+    // Older than the hundred that the overview reads.
+    for (const id of ["failed-long-ago", "lapsed", "held", "returned", "never-claimed"]) await create(id);
+    await claim("failed-long-ago", 60);
+    await api.agent("workflow_finish", { run_id: "failed-long-ago", status: "failed", agent_id: "worker-1" });
+    await claim("lapsed", 30);
+    await claim("held", 600);
+    await claim("returned", 600);
+    const { run } = await api.get<RunDetail>("/api/ns/team/run", { id: "returned" });
+    await api.post("/api/ns/team/runs/return", { runId: "returned", token: run.token });
+    for (let i = 0; i < 100; i += 1) {
+      await create(`run-${i}`);
+      await claim(`run-${i}`, 60);
+      await api.agent("workflow_finish", { run_id: `run-${i}`, status: i < 3 ? "failed" : "done", agent_id: "worker-1" });
+    }
+    api.clock.advance(31_000);
+    const { counts, failedRuns } = await api.get<Overview>(path);
+    expect(counts).toMatchObject({ runs: 105, runsHeld: 1, runsWaiting: 3 });
+    expect(failedRuns).toEqual({ count: 3, of: 100 });
+  });
+
+  test("covers the range that is asked for, in sixty steps", async () => {
+    const api = openMemoryApi();
+    await api.agent("state_set", { key: "k", value: 1 });
+    await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 60 });
+    api.clock.advance(3 * 3_600_000);
+    await api.agent("state_set", { key: "k", value: 2 });
+    const read = async (range?: string) => {
+      const { rangeMs, commitsPerMinute, leaseOccupancy } = await api.get<Overview>(path, range === undefined ? {} : { range });
+      expect(commitsPerMinute.minutes).toHaveLength(60);
+      return [rangeMs, commitsPerMinute.minutes.reduce((sum, { commits }) => sum + commits, 0), leaseOccupancy.length];
+    };
+    expect(await read()).toEqual([3_600_000, 1, 0]);
+    expect(await read("15m")).toEqual([900_000, 1, 0]);
+    expect(await read("6h")).toEqual([6 * 3_600_000, 3, 1]);
+    expect(await read("7d")).toEqual([168 * 3_600_000, 3, 1]);
+    await expect(api.get(path, { range: "2h" })).rejects.toMatchObject({ code: "invalid_input" });
+  });
+
+  test("says when there were more agents than it lists", async () => {
+    const api = openMemoryApi();
+    const write = (agent: number) => api.agent("state_set", { key: "k", value: agent, agent_id: `agent-${agent}` });
+    for (let i = 0; i < 30; i += 1) await write(i);
+    expect(await api.get<Overview>(path)).toMatchObject({ agentsMore: false });
+    await write(30);
+    const { agents, agentsMore } = await api.get<Overview>(path);
+    expect([agents.length, agentsMore]).toEqual([30, true]);
   });
 
   test("shows who held what and until when: renewals are one span, a lapse ends at its time, what is held now has no end", async () => {
@@ -125,10 +177,16 @@ describe("the overview", () => {
     await api.clock.settle();
     const { stuck, counts } = await api.get<Overview>(path);
     expect(counts.waiting).toBe(1);
-    expect(stuck).toEqual([
-      { kind: "run", id: "r", title: "import", why: "worker-1 stopped after step 3, and nobody has taken over", sinceMs: startMs },
-      { kind: "lease", id: "awaited", why: "worker-4 waits for worker-2, who has held it for 1m 5s", sinceMs: startMs + 3_700_000 },
-      { kind: "lease", id: "old", why: "held by worker-2 for 1h 2m", sinceMs: startMs },
+    expect(stuck).toMatchObject([
+      { kind: "run", id: "r", title: "import", token: expect.any(Number), why: "worker-1 stopped after step 3, and nobody has taken over", sinceMs: startMs },
+      {
+        kind: "lease",
+        id: "awaited",
+        lease: { resource: "awaited", holder: "worker-2", token: expect.any(Number) },
+        why: "worker-4 waits for worker-2, who has held it for 1m 5s",
+        sinceMs: startMs + 3_700_000,
+      },
+      { kind: "lease", id: "old", lease: { resource: "old", holder: "worker-2", token: expect.any(Number) }, why: "held by worker-2 for 1h 2m", sinceMs: startMs },
     ]);
     await api.clock.advanceBy(6_000);
     await late;

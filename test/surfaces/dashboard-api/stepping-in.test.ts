@@ -109,7 +109,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
       keywords: ["listen"],
       source: "run book",
       trust: "high",
-      updatedBy: "someone",
+      writer: "someone",
     });
     expect(await refusalOf(api.post(`${ns}/notes/change`, { name: "ports", version: 1, content: "8080" }))).toMatchObject({ code: "conflict", details: { actual_version: 2 } });
     expect(await refusalOf(api.post(`${ns}/notes/change`, { name: "none", version: 1, content: "x" }))).toMatchObject({ code: "not_found" });
@@ -164,10 +164,10 @@ describe("what a person may do", () => {
 
 describe("tokens", () => {
   test("are made, listed and revoked; the secret is shown once", async () => {
-    const { get, post, delete: remove, clock } = openMemoryApi();
+    const { get, post, delete: remove, clock, logged } = openMemoryApi();
     const expiresAtMs = clock.nowMs() + 3_600_000;
     const { token, secret } = await post<CreatedToken>("/api/tokens", { name: "ci", role: "write", namespaces: ["team"], expiresAtMs });
-    expect(secret).toMatch(/^hf_[\w-]{43}$/);
+    expect(secret).toMatch(/^hf_[\w-]{51}$/);
     const listed = await get<TokensView>("/api/tokens");
     expect(listed.tokens).toEqual([token]);
     expect(token).toMatchObject({ name: "ci", role: "write", namespaces: ["team"], createdBy: "someone", expiresAtMs });
@@ -175,6 +175,10 @@ describe("tokens", () => {
     expect(await remove(`/api/tokens/${token.id}`)).toEqual({ revoked: true });
     expect((await get<TokensView>("/api/tokens")).tokens).toEqual([]);
     expect(await refusalOf(remove(`/api/tokens/${token.id}`))).toMatchObject({ code: "not_found" });
+    expect(logged).toEqual([
+      { level: "info", event: "token_created", facts: { token: token.id, name: "ci", role: "write", namespaces: ["team"], by: "someone" } },
+      { level: "info", event: "token_revoked", facts: { token: token.id, name: "ci", by: "someone" } },
+    ]);
   });
 
   test("of what an administrator may not use itself are neither shown nor made nor revoked", async () => {

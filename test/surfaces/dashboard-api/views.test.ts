@@ -6,6 +6,7 @@ import type {
   FoldersView,
   HealthView,
   JournalPage,
+  JournalRow,
   KeysPage,
   KeyView,
   LeasesView,
@@ -13,6 +14,7 @@ import type {
   NotesPage,
   NoteView,
   ResearchPage,
+  ResearchView,
   RunDetail,
   RunsPage,
   SearchView,
@@ -71,7 +73,7 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
   test("a key with every version and who wrote it, also after it is gone", async () => {
     await using api = await openBusy(name);
     const view = await api.get<KeyView>(`${ns}/key`, { key: "config/flags" });
-    expect(view).toMatchObject({ found: true, value: { beta: true }, version: 2, updatedBy: "worker-2", more: false });
+    expect(view).toMatchObject({ found: true, value: { beta: true }, version: 2, writer: "fleet", agent: "worker-2", more: false });
     expect(view.versions.map(({ version, operation, value, writer, agent }) => ({ version, operation, value, writer, agent }))).toEqual([
       { version: 2, operation: "set", value: { beta: true }, writer: "fleet", agent: "worker-2" },
       { version: 1, operation: "set", value: { beta: false }, writer: "fleet", agent: "worker-1" },
@@ -127,6 +129,44 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
     });
   });
 
+  test("the journal is filtered by who wrote, by tag and by text, and its pages together have every match", async () => {
+    const api = openMemoryApi();
+    for (let i = 0; i < 40; i += 1)
+      await api.agent("checkpoint", {
+        action: "save",
+        workspace: "shop",
+        description: `entry ${i}${i % 4 === 0 ? " about Refunds" : ""}`,
+        ...(i % 10 === 0 ? { tags: ["bug"] } : {}),
+        ...(i === 7 ? { activeFiles: ["src/refunds/round.ts"] } : {}),
+      });
+    const read = async (query: Record<string, string>) => {
+      const found: string[] = [];
+      for (let before: string | undefined; ; ) {
+        const page = await api.get<JournalPage>(`${ns}/journal`, { ...query, limit: "3", ...(before === undefined ? {} : { before }) });
+        expect(page.entries.length).toBeLessThanOrEqual(3);
+        found.push(...page.entries.map(({ text }) => text));
+        before = page.next;
+        if (before === undefined) return found;
+      }
+    };
+    expect(await read({ tag: "bug" })).toEqual([30, 20, 10, 0].map((i) => expect.stringMatching(new RegExp(`^entry ${i}\\b`))));
+    expect(await read({ q: "refunds" })).toHaveLength(11);
+    expect(await read({ q: "refunds", tag: "bug" })).toEqual(["entry 20 about Refunds", "entry 0 about Refunds"]);
+    const { writer } = (await api.get<JournalPage>(`${ns}/journal`)).entries[0] as JournalRow;
+    expect(await read({ who: writer })).toHaveLength(40);
+    expect(await read({ who: "somebody else" })).toEqual([]);
+  });
+
+  test("a research checkpoint is read whole, and what it does not have is absent, never null", async () => {
+    const api = openMemoryApi();
+    const { checkpoint_id: id } = await api.agent("save_checkpoint", { core_question: "Which?", thesis: "This one.", confidence: 0.5 });
+    const checkpoint = await api.get<ResearchView>(`${ns}/checkpoint`, { id: String(id) });
+    expect(checkpoint).toMatchObject({ id, question: "Which?", thesis: "This one.", confidence: 0.5, trigger: "synthesis", sources: [], openQuestions: [], contributions: [] });
+    expect(Object.values(checkpoint)).not.toContain(null);
+    expect(checkpoint).not.toHaveProperty("action");
+    expect(await refusalOf(api.get(`${ns}/checkpoint`, { id: "none" }))).toMatchObject({ code: "not_found" });
+  });
+
   test("the journal of all workspaces and of one, newest first, by page and by id", async () => {
     await using api = await openBusy(name);
     for (const [text, workspace] of [
@@ -147,6 +187,10 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
     const shop = page.workspaces.find((workspace) => workspace.name === "shop");
     expect((await api.get<JournalPage>(`${ns}/journal`, { workspace: shop?.id as string })).entries.map(({ text }) => text)).toEqual(["third", "first"]);
     const id = page.entries[1]?.id as string;
+    const texts = async (query: Record<string, string>) => (await api.get<JournalPage>(`${ns}/journal`, query)).entries.map(({ text }) => text);
+    expect(await texts({ q: "SECOND" })).toEqual(["second"]);
+    expect(await texts({ who: "nobody" })).toEqual([]);
+    expect(await texts({ tag: "none" })).toEqual([]);
     expect((await api.get<JournalPage>(`${ns}/journal`, { id })).entries).toMatchObject([{ id, text: "second" }]);
     expect(await refusalOf(api.get(`${ns}/journal`, { id: "cp-none" }))).toMatchObject({ code: "not_found" });
   });

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { listTokens, revokeToken } from "../../../src/domain/identity/tokens.ts";
 import { HoldfastError } from "../../../src/kernel/errors.ts";
@@ -8,6 +7,7 @@ import { hasUsableCredential, revokedWithinMs } from "../../../src/surfaces/http
 import { GuessLimit, guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { KnownCredentials } from "../../../src/surfaces/http/known-credentials.ts";
 import { askRaw, head } from "../../support/raw-http.ts";
+import { untilQuiet } from "../../support/until-quiet.ts";
 import { openDoorkeeper } from "./doorkeeper.ts";
 
 const randomToken = (): string => `hf_${randomBytes(32).toString("base64url")}`;
@@ -114,13 +114,21 @@ describe("a token's end", () => {
 describe("the store", () => {
   test("is asked once for many requests with one token, also when they come at one moment", async () => {
     let reads = 0;
-    const onRead = async (): Promise<void> => {
+    let answer = (): void => {};
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const onRead = (): Promise<void> => {
       reads += 1;
-      await sleep(50);
+      return mayAnswer;
     };
     const door = await openDoorkeeper({ onRead });
     const { secret } = await door.token();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => door.bring(secret)));
+    const asked = Array.from({ length: 50 }, () => door.bring(secret));
+    // All of them have asked before the store has answered the first.
+    await untilQuiet(() => reads);
+    answer();
+    const answers = await Promise.all(asked);
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     for (let i = 0; i < 50; i += 1) await door.bring(secret);
     expect(reads).toBe(1);
@@ -194,11 +202,32 @@ describe("a flood of wrong tokens", () => {
 
   test("lets the address try again after a while", async () => {
     const door = await openDoorkeeper({ limits: few });
-    const { secret } = await door.token();
     for (let i = 0; i < guessLimits.perPeer; i += 1) await door.bring(randomToken());
-    expect(await door.bring(secret)).toMatchObject({ status: 429 });
+    expect(await door.bring(randomToken())).toMatchObject({ status: 429 });
     door.clock.advance(1_000);
+    expect(await door.bring(randomToken())).toMatchObject({ status: 401 });
+  });
+
+  test("keeps out no token that this server has not seen yet: those made up do not meet the check value", async () => {
+    const door = await openDoorkeeper({ limits: few });
+    const secrets = [];
+    for (let i = 0; i < guessLimits.perPeer * 2; i += 1) secrets.push((await door.token()).secret);
+    const madeUp = (): string => randomToken() + randomBytes(6).toString("base64url");
+    for (let i = 0; i < guessLimits.perPeer; i += 1) await door.bring(i % 2 === 0 ? madeUp() : randomToken());
+    for (const junk of [randomToken(), madeUp(), `${secrets[0]?.slice(0, -1)}${secrets[0]?.endsWith("A") ? "B" : "A"}`])
+      expect(await door.bring(junk)).toMatchObject({ status: 429 });
+    for (const secret of secrets) expect(await door.bring(secret)).toMatchObject({ status: 200 });
+  });
+
+  test("does not keep out tokens of an earlier version, which have no check value, once it ebbs", async () => {
+    const door = await openDoorkeeper({ limits: few });
+    const { secret } = await door.token();
+    const earlier = await door.earlierToken();
+    for (let i = 0; i < guessLimits.perPeer; i += 1) await door.bring(randomToken());
+    expect(await door.bring(earlier)).toMatchObject({ status: 429 });
     expect(await door.bring(secret)).toMatchObject({ status: 200 });
+    door.clock.advance(1_000);
+    expect(await door.bring(earlier)).toMatchObject({ status: 200 });
   });
 
   test("does not spend what good tokens use", async () => {
@@ -295,6 +324,16 @@ describe("the local operator", () => {
     const door = await openDoorkeeper({ operator: "ops" });
     for (const site of ["cross-site", "same-site"]) expect(await door.knock({ "sec-fetch-site": site })).toMatchObject({ status: 401 });
     for (const site of ["same-origin", "none"]) expect(await door.knock({ "sec-fetch-site": site })).toMatchObject({ status: 200 });
+  });
+
+  test("is nobody for a page of another origin, also in a browser that sends no fetch metadata", async () => {
+    const door = await openDoorkeeper({ operator: "ops" });
+    const own = `127.0.0.1:${door.port}`;
+    for (const origin of ["https://app.example.com", "null", "", "file://", "http://localhost:1", `http://127.0.0.1:${door.port + 1}`, `http://127.0.0.1:${door.port}.example.com`])
+      for (const site of [undefined, "none", "same-origin"])
+        expect(await door.knock({ host: own, origin, ...(site === undefined ? {} : { "sec-fetch-site": site }) }), origin).toMatchObject({ status: 401 });
+    expect(await door.knock({ host: own, origin: `http://${own}` })).toMatchObject({ status: 200, body: operator });
+    expect(await door.knock({ host: `LOCALHOST:${door.port}`, origin: `http://localhost:${door.port}` })).toMatchObject({ status: 200, body: operator });
   });
 
   test("lives on loopback addresses only", () => {

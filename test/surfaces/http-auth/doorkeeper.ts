@@ -1,10 +1,11 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import type { NewToken } from "../../../src/domain/identity/tokens.ts";
 import { createToken } from "../../../src/domain/identity/tokens.ts";
-import { systemNamespace } from "../../../src/domain/keyspace.ts";
+import { systemNamespace, tokenKeys } from "../../../src/domain/keyspace.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import type { LogLevel } from "../../../src/kernel/log.ts";
 import { openLog } from "../../../src/kernel/log.ts";
@@ -89,6 +90,14 @@ export async function openDoorkeeper({ jwt, onRead = () => {}, startMs = Date.no
     /** Everything that was logged, as it would stand in the log file. */
     logged: () => lines.join(""),
     token: (change: Partial<NewToken> = {}) => createToken(scope, { name: "ci", role: "write", namespaces: ["builds"], ...change }),
+    /** As versions before check values made and stored them. */
+    async earlierToken(): Promise<string> {
+      const secret = `hf_${randomBytes(32).toString("base64url")}`;
+      const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+      const key = tokenKeys.record(digest(`holdfast token id\0${secret}`).slice(0, 16));
+      await store.commit({ writes: [{ op: "put", key, value: { name: "ci", role: "write", namespaces: ["builds"], hash: digest(secret) } }], writer: "tester" });
+      return secret;
+    },
     knock,
     bring: (secret: string) => knock({ authorization: `Bearer ${secret}` }),
   };

@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/config.ts";
 import { guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { keyLimits } from "../../../src/surfaces/http/jwt-keys.ts";
 import type { JwtConfig } from "../../../src/surfaces/http/jwt-settings.ts";
-import { isTrustedUrl, jwtSettingsOf } from "../../../src/surfaces/http/jwt-settings.ts";
+import { isTrustedUrl, jwtSettingsOf, mayHaveKeysAt } from "../../../src/surfaces/http/jwt-settings.ts";
 import type { DoorkeeperOptions } from "./doorkeeper.ts";
 import { openDoorkeeper } from "./doorkeeper.ts";
 import type { Issuer } from "./issuer.ts";
@@ -42,6 +42,9 @@ describe("a JWT of the configured issuer", () => {
   });
 
   const refused: [string, (issuer: Issuer) => Promise<string>][] = [
+    ["of another kind that the issuer signs too", (issuer) => issuer.sign({}, { typ: "logout+jwt" })],
+    ["whose subject begins with a space", (issuer) => issuer.sign({ sub: " ops" })],
+    ["whose subject ends with a space", (issuer) => issuer.sign({ sub: "ops " })],
     ["of another issuer", (issuer) => issuer.sign({ iss: "https://issuer.example.com" })],
     ["without an issuer", (issuer) => issuer.sign({ iss: undefined })],
     ["whose issuer only looks the same", (issuer) => issuer.sign({ iss: `${issuer.url}/` })],
@@ -324,4 +327,49 @@ describe("the settings", () => {
     for (const url of ["http://a.example.com", "ftp://127.0.0.1", "http://127.0.0.1.example.com", "//a", "", "file:///etc/passwd", "http://10.0.0.1"])
       expect(isTrustedUrl(url), url).toBe(false);
   });
+});
+
+describe("a flood of tokens that nobody signed", () => {
+  const few = { ...guessLimits, perServer: 20, perServerPerSecond: 1 };
+  const base64Url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const unsigned = (issuer: Issuer, n: number, claims: object = {}, header: object = {}): string =>
+    [
+      base64Url({ alg: "ES256", kid: "key-1", ...header }),
+      base64Url({ iss: issuer.url, exp: nowSeconds() + 600, sub: `s${n}`, ...claims }),
+      Buffer.from(`signature ${n}`).toString("base64url"),
+    ].join(".");
+
+  test.each<[string, (issuer: Issuer, n: number) => string]>([
+    ["of no issuer", (issuer, n) => unsigned(issuer, n, { iss: "https://issuer.example.com" })],
+    ["long expired", (issuer, n) => unsigned(issuer, n, { exp: 1 })],
+    ["without an expiry", (issuer, n) => unsigned(issuer, n, { exp: undefined })],
+    ["by a key that the issuer does not have", (issuer, n) => unsigned(issuer, n, {}, { kid: `key-x${n}` })],
+    ["by an algorithm that is not allowed", (issuer, n) => unsigned(issuer, n, {}, { alg: "HS256" })],
+    ["that are no JSON", (_issuer, n) => `a${n}.b.c`],
+  ])("%s keeps out no fresh one of the issuer, nor a token", async (_name, junk) => {
+    const issuer = await startIssuer();
+    const door = await openDoorkeeper({ limits: few, jwt: { issuer: issuer.url } });
+    expect(await door.bring(await issuer.sign({ sub: "first" }))).toMatchObject({ status: 200 });
+    const statuses = [];
+    for (let n = 0; n < 40; n += 1) statuses.push((await door.bring(junk(issuer, n))).status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(20);
+    for (let n = 0; n < 25; n += 1) expect(await door.bring(await issuer.sign({ sub: `caller-${n}` }))).toMatchObject({ status: 200 });
+    expect(await door.bring((await door.token()).secret)).toMatchObject({ status: 200 });
+  });
+
+  test("with the right claims costs the budget of such tokens, and not that of others", async () => {
+    const issuer = await startIssuer();
+    const door = await openDoorkeeper({ limits: few, jwt: { issuer: issuer.url } });
+    const statuses = [];
+    for (let n = 0; n < 50; n += 1) statuses.push((await door.bring(unsigned(issuer, n))).status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    expect(await door.bring((await door.token()).secret)).toMatchObject({ status: 200 });
+  });
+});
+
+test("an issuer elsewhere does not lead to keys on plain http on this machine", () => {
+  expect(mayHaveKeysAt("https://login.example.com", "http://127.0.0.1:9000/keys")).toBe(false);
+  expect(mayHaveKeysAt("https://login.example.com", "https://keys.example.com/keys")).toBe(true);
+  expect(mayHaveKeysAt("http://127.0.0.1:9000", "http://127.0.0.1:9000/keys")).toBe(true);
+  expect(mayHaveKeysAt("http://127.0.0.1:9000", "http://keys.example.com/keys")).toBe(false);
 });

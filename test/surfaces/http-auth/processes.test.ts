@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { revokedWithinMs } from "../../../src/surfaces/http/authenticate.ts";
 import type { Finished, RunningProcess } from "../../support/cli-process.ts";
 import { buildExecutable, startExecutable } from "../../support/cli-process.ts";
+import { soon } from "../../support/soon.ts";
 
 let built: Awaited<ReturnType<typeof buildExecutable>>;
 beforeAll(async () => {
@@ -34,7 +33,7 @@ async function serve(store: string, flags: readonly string[] = []) {
 }
 
 describe("servers in processes of their own, on one store", () => {
-  test(`learn of a new token at once and of a revoked one within ${revokedWithinMs / 1_000} seconds, and none of them ever logs a secret`, async () => {
+  test("learn of a new token at once and of a revoked one soon, and none of them ever logs a secret", async () => {
     const store = `sqlite:${join(built.folder, "revoked.db")}`;
     const { stdout } = await run(["token", "create", "--name", "ci", "--role", "write", "--store", store, "--json"]);
     const { id, secret } = JSON.parse(stdout) as { id: string; secret: string };
@@ -51,20 +50,8 @@ describe("servers in processes of their own, on one store", () => {
     // In use up to the last moment.
     for (const { status } of servers) expect(await status(secret)).toBe(200);
     expect((await run(["token", "revoke", id.slice(0, 8), "--yes", "--store", store])).code).toBe(0);
-    const revokedAtMs = performance.now();
-    const lasted = await Promise.all(
-      servers.map(async ({ status }) => {
-        // What counts is when a request was sent that was still let in, not when a busy machine brought its answer.
-        for (let lastMs = 0; ; ) {
-          const sentMs = performance.now() - revokedAtMs;
-          if ((await status(secret)) !== 200) return lastMs;
-          lastMs = sentMs;
-          await sleep(50);
-        }
-      }),
-    );
-    for (const ms of lasted) expect(ms).toBeLessThan(revokedWithinMs + 500);
-    for (const { status } of servers) expect(await status(secret)).toBe(401);
+    // Within how many seconds, credentials.test.ts shows on a clock of its own; here each learns of what another process has done.
+    for (const { status } of servers) await soon(async () => expect(await status(secret)).toBe(401));
     for (const { stop } of servers) {
       const { code, stdout: out, stderr } = await stop();
       expect(code).toBe(0);

@@ -26,7 +26,7 @@ describe("token create", () => {
       created_by: "tester",
       expires_at: clock.nowMs() / 1_000 + 3_600,
       last_used_at: null,
-      secret: expect.stringMatching(/^hf_[A-Za-z0-9_-]{43}$/),
+      secret: expect.stringMatching(/^hf_[A-Za-z0-9_-]{51}$/),
     });
   });
 

@@ -40,7 +40,7 @@ describe("access tokens", () => {
     expect([await opens(to, secret), await opens(url, secret)]).toEqual([false, true]);
   });
 
-  test("are in an export and a backup, as hashes alone, and come with them into a store that has none", async () => {
+  test("are in an export and a backup, as hashes alone, and come with them into a store that has none when that is asked for", async () => {
     const { folder, url, secret } = await filledStore();
     for (const [command, back] of [
       ["export", "import"],
@@ -50,11 +50,24 @@ describe("access tokens", () => {
       expect((await runOnStores([command, file, "--store", url])).stdout).toMatch(/ 1 namespace and the access tokens, /);
       expect(await readFile(file, "utf8")).not.toContain(secret.slice(3));
       const to = `sqlite:${join(folder, `${back}.db`)}`;
-      const { code, stdout } = await runOnStores([back, file, "--store", to, "--yes"]);
+      const asking = back === "import" ? ["--with-tokens"] : [];
+      const { code, stdout } = await runOnStores([back, file, "--store", to, "--yes", ...asking]);
       expect([code, stdout]).toEqual([0, expect.stringContaining("the access tokens: ")]);
       expect(stdout).toContain("(access tokens)");
       expect(await opens(to, secret)).toBe(true);
     }
+  });
+
+  test("of somebody's export do not come in with it, and that is said", async () => {
+    const { folder, url, secret } = await filledStore();
+    const file = join(folder, "export.jsonl");
+    await runOnStores(["export", file, "--store", url]);
+    const to = `sqlite:${join(folder, "fresh.db")}`;
+    const { code, stdout, stderr } = await runOnStores(["import", file, "--store", to, "--yes"]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("left out: the file's access tokens; --with-tokens")]);
+    expect(stdout).not.toContain("access tokens");
+    expect(await opens(to, secret)).toBe(false);
+    expect((await runOnStores(["get", "color", "--store", to])).stdout).toContain("blue");
   });
 
   test("of a file are left out, and that is said, where the store has its own: a revoked one does not come back by it", async () => {
@@ -63,8 +76,8 @@ describe("access tokens", () => {
     await runOnStores(["export", file, "--store", url]);
     const to = `sqlite:${join(folder, "other.db")}`;
     const own = (await runOnStores(["token", "create", "--name", "own", "--role", "read", "--store", to])).stdout.trim();
-    const { code, stdout, stderr } = await runOnStores(["import", file, "--store", to, "--yes"]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("left out: the file's access tokens")]);
+    const { code, stdout, stderr } = await runOnStores(["import", file, "--store", to, "--yes", "--with-tokens"]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("left out: the file's access tokens, because")]);
     expect(stdout).not.toContain("access tokens");
     expect([await opens(to, own), await opens(to, secret)]).toEqual([true, false]);
     expect((await runOnStores(["get", "color", "--store", to])).stdout).toContain("blue");

@@ -77,6 +77,24 @@ describe("a server on loopback", () => {
   });
 });
 
+describe("a server on loopback with a configured origin", () => {
+  test("gives its pages nothing without a token, in a browser that sends no fetch metadata either", async () => {
+    const server = await startHttpServer({ flags: { store: "memory:", "allowed-origins": "https://app.example.com" } });
+    try {
+      const origin = "https://app.example.com";
+      for (const path of ["/api/me", "/health", "/metrics"]) expect([path, (await get(server.port, path, { origin })).status]).toEqual([path, 401]);
+      expect((await call(server.port, { origin })).status).toBe(401);
+      const made = JSON.stringify({ name: "mine", role: "admin", namespaces: "*" });
+      const making = { origin, "content-type": "application/json", "content-length": String(made.length) };
+      expect((await askRaw(server.port, head("POST", "/api/tokens", server.port, making) + made)).status).toBe(401);
+      const authorization = `Bearer ${await server.token({ namespaces: "*" })}`;
+      expect((await get(server.port, "/api/me", { origin, authorization })).status).toBe(200);
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
 describe("a server with configured names and origins", () => {
   let server: HttpServer;
   beforeAll(async () => {

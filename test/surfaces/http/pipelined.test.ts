@@ -1,9 +1,11 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { HttpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { openApiFixtures } from "../../support/api-fixtures.ts";
+import { holdTime } from "../../support/held-time.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { connectRaw, head } from "../../support/raw-http.ts";
 import { soon } from "../../support/soon.ts";
+import { untilQuiet } from "../../support/until-quiet.ts";
 
 /** A connection on which the first request is not answered, and others are sent behind it. */
 async function openLine(limits: Partial<HttpLimits>) {
@@ -42,9 +44,12 @@ test("answers that wait behind another count as unsent", async () => {
 });
 
 test("one small answer that waits behind another is nobody's fault: the connection stays", async () => {
-  const { connection, ask, release } = await openLine({ unreadMsMax: 200 });
+  const time = holdTime("setInterval", "performance");
+  const { connection, ask, release, usage } = await openLine({ unreadMsMax: 30_000 });
   ask("throw");
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await time.until(() => usage().inFlight === 2);
+  await untilQuiet(usage);
+  await time.pass(90_000);
   release();
   await connection.saw(/"released"[\s\S]*500 Internal/);
 });

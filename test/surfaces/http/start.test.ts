@@ -161,9 +161,8 @@ describe("holdfast serve", () => {
     // It has heard the first signal when it takes no more connections; two that wait to be heard would be one.
     await soon(() => expect(askRaw(server.port, head("GET", "/livez", server.port))).rejects.toThrow(/ECONNREFUSED/));
     expect(server.child.exitCode).toBeNull();
-    const fromMs = performance.now();
+    // After the grace period it would end with 0.
     expect(await server.stop("SIGTERM")).toEqual(ended(130));
-    expect(performance.now() - fromMs).toBeLessThan(5_000);
   });
 
   test("a wider address is refused on standard error with the command that fixes it", async () => {

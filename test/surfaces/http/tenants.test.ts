@@ -145,3 +145,45 @@ describe("over HTTP", () => {
     expect(namespaces).toEqual(["main", "one", "two"]);
   });
 });
+
+describe("a session of the handshake era", () => {
+  const initialize = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+  });
+
+  test("is given in a namespace that exists, or that the credential names; a name that was made up gets an answer without one", async () => {
+    await using server = await startHttpServer({ flags: { auth: "token" } });
+    const everywhere = await server.token({ name: "everywhere", namespaces: "*" });
+    const own = await server.token({ name: "own", namespaces: ["fresh"] });
+    const open = async (path: string, token: string) => {
+      const answer = await server.fetch(path, {
+        method: "POST",
+        token,
+        headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+        body: initialize,
+      });
+      expect(await answer.json()).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
+      return answer.headers.get("mcp-session-id") !== null;
+    };
+    expect(await open("/ns/made-up/mcp", everywhere)).toBe(false);
+    expect(await open("/mcp", everywhere)).toBe(true);
+    expect(await open("/ns/fresh/mcp", own)).toBe(true);
+    await server.callTool("state_set", { key: "k", value: 1 }, { token: everywhere, path: "/ns/made-up/mcp" });
+    expect(await open("/ns/made-up/mcp", everywhere)).toBe(true);
+  });
+});
+
+test("a batch takes as much of the rate limit as it has messages", async () => {
+  await using server = await startHttpServer({ flags: { auth: "token", "rate-limit": "1" } });
+  const token = await server.token();
+  const batch = Array.from({ length: 64 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-03-26" };
+  const answers = (await (await server.fetch("/mcp", { method: "POST", token, headers, body: JSON.stringify(batch) })).json()) as { result?: object; error?: object }[];
+  expect(answers).toHaveLength(64);
+  expect(answers[0]).toMatchObject({ result: {} });
+  expect(answers.filter(({ error }) => error !== undefined).length).toBeGreaterThan(0);
+  expect(answers.find(({ error }) => error !== undefined)).toMatchObject({ error: { data: { code: "rate_limited" } } });
+});

@@ -5,16 +5,13 @@ import type { HttpServer } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import type { Era } from "../../support/mcp-connection.ts";
 import { eras } from "../../support/mcp-connection.ts";
+import { until } from "../../support/soon.ts";
 
 let server: HttpServer;
 beforeAll(async () => {
   server = await startHttpServer();
 });
 afterAll(() => server.stop());
-
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
-};
 
 /** The SDK's own client, over the whole server: front, credential and all. */
 async function connect(era: Era, token: string, path = "/mcp"): Promise<{ readonly client: Client } & AsyncDisposable> {
@@ -64,10 +61,11 @@ describe.each(eras)("the SDK's own client over HTTP in the %s era", (era) => {
     await using connection = await connect(era, await server.token());
     const stop = new AbortController();
     const poll = connection.client.callTool({ name: "state_get", arguments: { key: `never-${era}`, wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
-    setTimeout(() => stop.abort(), 50);
+    await until(() => server.serving.front.usage.inFlight === 1);
+    stop.abort();
     await expect(poll).rejects.toThrow();
     // Nothing is being answered any more, long before the call's own time is over; a stream does not count as that.
-    await until(() => server.serving.front.usage.inFlight === 0);
+    await until(() => server.serving.front.usage.inFlight === 0 && server.serving.front.usage.waits === 0);
   });
 
   test("works in the namespace its path names, when it may, and otherwise not at all", async () => {

@@ -3,8 +3,8 @@ import { systemNamespace } from "../../../src/domain/keyspace.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { openReservedStore } from "../../../src/store/namespace-store.ts";
-import { sessionKnownMs, sessionsPerCallerMax, sessionTtlMs } from "../../../src/surfaces/mcp/http/sessions.ts";
-import { subscribedUrisMax } from "../../../src/surfaces/mcp/subscriptions.ts";
+import { sessionKnownMs, sessionsPerPrincipalMax, sessionTtlMs, subscribedBytesPerPrincipalMax } from "../../../src/surfaces/mcp/http/sessions.ts";
+import { subscribedBytesMax, subscribedUrisMax } from "../../../src/surfaces/mcp/subscriptions.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import type { Endpoint } from "../../support/mcp-endpoint.ts";
 import { handshake, openEndpoint, openSession, requestOf } from "../../support/mcp-endpoint.ts";
@@ -56,20 +56,30 @@ describe("a session of the handshake era", () => {
     const kept = await openSession(endpoint, { caller: "quiet" });
     const oldest = await openSession(endpoint, { caller: "flood" });
     await clock.advanceBy(1_000);
-    for (let i = 1; i < sessionsPerCallerMax; i += 1) await openSession(endpoint, { caller: "flood" });
+    for (let i = 1; i < sessionsPerPrincipalMax; i += 1) await openSession(endpoint, { caller: "flood" });
     expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood" })).status).toBe(200);
     await clock.advanceBy(sessionKnownMs + 1);
     reads.mockClear();
     const newest = await openSession(endpoint, { caller: "flood" });
     // What each of them has subscribed to may be long: to find the oldest nobody needs it.
     const wide = reads.mock.calls.filter(([, ranges]) => ranges.some(({ end }) => end !== undefined));
-    expect(wide.map(([, , options]) => options?.values)).toEqual([false]);
+    expect(new Set(wide.map(([, , options]) => options?.values))).toEqual(new Set([false]));
     expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood" })).status).toBe(404);
     for (const [headers, caller] of [
       [newest, "flood"],
       [kept, "quiet"],
     ] as const)
       expect((await endpoint.post("handshake", ping, { headers, caller })).status).toBe(200);
+  });
+
+  test("counts for its principal in every namespace together", async () => {
+    const clock = manualClock();
+    await using endpoint = await openEndpoint({ clock });
+    const oldest = await openSession(endpoint, { caller: "flood|0" });
+    await clock.advanceBy(1_000);
+    for (let i = 1; i <= sessionsPerPrincipalMax; i += 1) await openSession(endpoint, { caller: `flood|${i}` });
+    await clock.advanceBy(sessionKnownMs + 1);
+    expect((await endpoint.post("handshake", ping, { headers: oldest, caller: "flood|0" })).status).toBe(404);
   });
 
   test("is not needed: a client that sends none is served", async () => {
@@ -225,16 +235,71 @@ describe("the stream of a session", () => {
   test("is bounded in what it subscribes to", async () => {
     await using endpoint = await openEndpoint();
     const session = await openSession(endpoint);
-    const sessions = openReservedStore(endpoint.engine, systemNamespace, systemClock);
-    const { entries } = await sessions.read({ start: "" });
-    const [entry] = entries;
-    const uris = Array.from({ length: subscribedUrisMax }, (_, i) => [`holdfast://state/${i}`, 0]);
-    await sessions.commit({ writes: [{ op: "put", key: entry?.key as string, value: { ...(entry?.value as object), uris }, ttlMs: 60_000 }], writer: "tester" });
+    for (let i = 0; i < subscribedUrisMax; i += 1) await subscribe(endpoint, session, `holdfast://state/${i}`);
     expect((await subscribe(endpoint, session, "holdfast://state/more")).message.error).toMatchObject({
       code: -32602,
       message: expect.stringContaining(String(subscribedUrisMax)),
     });
     expect((await subscribe(endpoint, session, "holdfast://state/5")).message.result).toEqual({});
+  });
+
+  test("is bounded in the bytes of what it subscribes to, and what is taken back counts no more", async () => {
+    await using endpoint = await openEndpoint();
+    const session = await openSession(endpoint);
+    // The longest spelling of the longest id.
+    const uri = (i: number) => `holdfast://state/${"%41".repeat(760)}${String(i).padStart(5, "0")}`;
+    let taken = 0;
+    while ((await subscribe(endpoint, session, uri(taken))).message.error === undefined) taken += 1;
+    expect(taken).toBe(Math.floor(subscribedBytesMax / (uri(0).length + 64)));
+    expect((await subscribe(endpoint, session, uri(taken))).message.error).toMatchObject({ code: -32602, message: expect.stringContaining(String(subscribedBytesMax)) });
+    await subscribe(endpoint, session, uri(0), "resources/unsubscribe");
+    expect((await subscribe(endpoint, session, uri(taken))).message.result).toEqual({});
+    expect((await subscribe(endpoint, session, `holdfast://state/${"A".repeat(800)}`)).message.error).toMatchObject({ code: expect.any(Number) });
+  });
+
+  test("of one principal are bounded together, in whichever namespaces", async () => {
+    await using endpoint = await openEndpoint();
+    const system = openReservedStore(endpoint.engine, systemNamespace, systemClock);
+    const first = await openSession(endpoint, { caller: "reader|one" });
+    const [entry] = (await system.read({ start: "" })).entries;
+    await system.commit({ writes: [{ op: "put", key: entry?.key as string, value: { count: 1, bytes: subscribedBytesPerPrincipalMax }, ttlMs: 60_000 }], writer: "tester" });
+    const second = await openSession(endpoint, { caller: "reader|two" });
+    const other = await openSession(endpoint, { caller: "other|two" });
+    const ask = (headers: Record<string, string>, caller: string) =>
+      endpoint.post("handshake", requestOf("handshake", 1, "resources/subscribe", { uri: "holdfast://state/k" }), { headers, caller });
+    expect((await ask(second, "reader|two")).message.error).toMatchObject({ message: expect.stringContaining(String(subscribedBytesPerPrincipalMax)) });
+    expect((await ask(other, "other|two")).message.result).toEqual({});
+    await endpoint.send({ method: "DELETE", headers: first, caller: "reader|one" });
+    expect((await ask(second, "reader|two")).message.result).toEqual({});
+  });
+
+  test("writes about as much as it is asked to, however much it subscribed to before; and leaves nothing behind when it ends", async () => {
+    const engine = new MemoryEngine();
+    await using endpoint = await openEndpoint({ engine });
+    const session = await openSession(endpoint);
+    for (let i = 0; i < 200; i += 1) await subscribe(endpoint, session, `holdfast://state/${i}`);
+    const commits = vi.spyOn(engine, "commit");
+    await subscribe(endpoint, session, "holdfast://state/more");
+    await subscribe(endpoint, session, "holdfast://state/more", "resources/unsubscribe");
+    expect(JSON.stringify(commits.mock.calls).length).toBeLessThan(2_000);
+    await endpoint.send({ method: "DELETE", headers: session });
+    const { entries } = await openReservedStore(engine, systemNamespace, systemClock).read({ start: "" });
+    expect(entries).toEqual([]);
+  });
+
+  test("hears of everything it subscribed to for as long as it is used", async () => {
+    const clock = manualClock();
+    await using endpoint = await openEndpoint({ clock });
+    const session = await openSession(endpoint);
+    await subscribe(endpoint, session, "holdfast://state/old");
+    for (let i = 0; i < 6; i += 1) {
+      clock.advance(sessionTtlMs * 0.6);
+      await subscribe(endpoint, session, `holdfast://state/new-${i}`);
+    }
+    const stream = await listen(endpoint, session);
+    await set(endpoint, "old", 1);
+    expect(await stream.message()).toEqual(updated("old"));
+    stream.close();
   });
 
   test("is refused where too many are open, before it begins", async () => {

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { HoldfastError } from "../../../kernel/errors.ts";
+import type { IncomingMessage } from "node:http";
+import { HoldfastError, isHoldfastError } from "../../../kernel/errors.ts";
 import type { Log } from "../../../kernel/log.ts";
 import { keyRange } from "../../../store/ranges.ts";
 import { claimOf } from "../claim.ts";
@@ -24,7 +24,12 @@ interface HandshakeEraOptions {
   readonly directRoad: boolean;
   readonly fixtures: Fixtures | undefined;
   sdk(): Promise<SdkRoad>;
+  /** Resolves when the event loop has turned and it is the caller's turn again. */
+  nextTurn(access: Posted["access"]): Promise<void>;
 }
+
+/** The answers to the messages of one batch, together; what comes after is refused. As much as the batch itself may have. */
+export const batchAnswerCharactersMax = 8_388_608;
 
 /** The first revision whose clients can read an event without a message in it. */
 const primedVersion = "2025-11-25";
@@ -62,10 +67,35 @@ export class HandshakeEra {
   async postBatch(posted: Posted, lines: readonly Buffer[]): Promise<void> {
     const session = await this.#admit(posted, null);
     if (session === "refused") return;
+    const { response, accepted, access } = posted;
     // Each of them may look whether the caller is still there; so many are no leak.
-    posted.response.setMaxListeners(0);
-    const answers = (await Promise.all(lines.map((line) => this.#batched(posted, line, session)))).filter((answer) => answer !== undefined);
-    const { response, accepted } = posted;
+    response.setMaxListeners(0);
+    const answering: Promise<string | undefined>[] = [];
+    let characters = 0;
+    for (const [i, line] of lines.entries()) {
+      if (i > 0) await this.#options.nextTurn(access);
+      if (response.destroyed) return;
+      // The next one starts when this one is answered, or only waits for something.
+      await new Promise<void>((resolve) => {
+        const openWait = (end: () => void): (() => void) => {
+          resolve();
+          return access.openWait?.(end) ?? (() => {});
+        };
+        const refusal = i > 0 ? this.#refusalWithin(access, line, characters) : undefined;
+        const answer = refusal ?? this.#batched({ ...posted, access: { ...access, openWait } }, line, session);
+        answering.push(
+          Promise.resolve(answer).then((text) => {
+            characters += text?.length ?? 0;
+            return text === "" ? undefined : text;
+          }),
+        );
+        answering.at(-1)?.then(
+          () => resolve(),
+          () => resolve(),
+        );
+      });
+    }
+    const answers = (await Promise.all(answering)).filter((answer) => answer !== undefined);
     if (answers.length === 0) return sendAccepted(response);
     if (accepted.json) return sendJson(response, 200, `[${answers.join()}]`);
     startEvents(response);
@@ -107,7 +137,7 @@ export class HandshakeEra {
     const { request, response, access } = posted;
     const id = sessionIdOf(request);
     if (id === undefined) return refuseMethod(posted);
-    if (!(await this.#options.sessions.end(id, access.key))) return refuseSession(posted, null);
+    if (!(await this.#options.sessions.end(id, access))) return refuseSession(posted, null);
     response.writeHead(200, { "content-length": 0 });
     response.end();
   }
@@ -122,7 +152,9 @@ export class HandshakeEra {
     if (answer === undefined) return sendAccepted(response);
     // Both roads write a result with its result first, and a refusal with its version.
     if (!answer.startsWith('{"result"')) return sendAnswer(response, accepted, answer);
-    const { id } = await this.#options.sessions.open(access.key);
+    // Names that somebody made up would each take a place for ever: such a client is served without a session.
+    if ((await access.opensSession?.()) === false) return sendAnswer(response, accepted, answer);
+    const { id } = await this.#options.sessions.open(access);
     sendAnswer(response, accepted, answer, { "mcp-session-id": id });
   }
 
@@ -136,32 +168,34 @@ export class HandshakeEra {
     }
     const id = sessionIdOf(request);
     if (id === undefined) return undefined;
-    const session = await this.#options.sessions.find(id, access.key);
+    const session = await this.#options.sessions.find(id, access);
     if (session !== undefined) return session;
     refuseSession(posted, requestId);
     return "refused";
   }
 
-  async #run({ response }: Posted, id: RequestId, answer: Exclude<DirectAnswer, string>, session: Session | undefined): Promise<string | undefined> {
-    const call = this.#callOf(response, id, session);
+  async #run(posted: Posted, id: RequestId, answer: Exclude<DirectAnswer, string>, session: Session | undefined): Promise<string | undefined> {
+    const call = this.#callOf(posted, id, session);
     const make = await answer(call, session?.label);
+    await posted.gate.turn();
     this.#forget(id, call, session);
     return call.cancelled ? undefined : make();
   }
 
-  async #sdkAnswer({ response, tenant, access, accepted }: Posted, request: Request, session: Session | undefined, isBatched = false): Promise<string | undefined> {
-    const call = this.#callOf(response, request.id, session);
+  async #sdkAnswer(posted: Posted, request: Request, session: Session | undefined, isBatched = false): Promise<string | undefined> {
+    const { response, tenant, access, accepted } = posted;
+    const call = this.#callOf(posted, request.id, session);
     const sdk = await this.#options.sdk();
     const { sessions } = this.#options;
     const subscriptions = {
       subscribe: async (uri: string) => {
         if (session === undefined) throw noSession();
         const { revision } = await access.base.store.read(keyRange("state/"), { limit: 1, values: false });
-        await sessions.subscribe(session, access.key, uri, revision);
+        await sessions.subscribe(session, access, uri, revision);
       },
       unsubscribe: async (uri: string) => {
         if (session === undefined) throw noSession();
-        await sessions.unsubscribe(session, access.key, uri);
+        await sessions.unsubscribe(session, access, uri);
       },
     };
     const onNote = (line: string): void => {
@@ -169,14 +203,14 @@ export class HandshakeEra {
       startEvents(response);
       response.write(eventOf(line));
     };
-    const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label, request: response.req }, call.signal, onNote);
+    const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label, request: response.req, call }, call.signal, onNote);
     this.#forget(request.id, call, session);
     return answer;
   }
 
   /** Known to be cancelled only while it waits: one that does not is over before word of it could come. */
-  #callOf(response: ServerResponse, id: RequestId, session: Session | undefined): HttpCall {
-    return new HttpCall(response, session && ((call) => void this.#cancellable.set(callName(session, id), call)));
+  #callOf(posted: Posted, id: RequestId, session: Session | undefined): HttpCall {
+    return new HttpCall(posted, session && ((call) => void this.#cancellable.set(callName(session, id), call)));
   }
 
   #forget(id: RequestId, call: HttpCall, session: Session | undefined): void {
@@ -192,6 +226,23 @@ export class HandshakeEra {
     if (session === undefined || message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId;
     if (isRequestId(id)) this.#cancellable.get(callName(session, id))?.cancel();
+  }
+
+  /** Why a message of a batch is not taken; empty where its sender expects no answer. */
+  #refusalWithin({ charge }: Posted["access"], line: Buffer, characters: number): string | undefined {
+    const refuse = (code: string, problem: string): string => {
+      const read = readMessage(line);
+      return read.ok && isRequest(read.message) ? errorLine(read.message.id, httpFailure, problem, { code }) : "";
+    };
+    if (characters > batchAnswerCharactersMax)
+      return refuse("limit_exceeded", `The answers to one batch may have ${batchAnswerCharactersMax} characters; send this message again.`);
+    try {
+      charge?.();
+      return undefined;
+    } catch (error) {
+      if (isHoldfastError(error)) return refuse(error.code, error.message);
+      throw error;
+    }
   }
 
   async #batched(posted: Posted, line: Buffer, session: Session | undefined): Promise<string | undefined> {

@@ -1,21 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { DirectCall } from "../direct-call.ts";
-import type { CallOrigin } from "../mcp-spans.ts";
+import type { CallOrigin, TransportCall } from "../mcp-spans.ts";
+import type { Posted } from "./posted.ts";
 
 /**
  * One call over HTTP. When its caller goes away it is cancelled; that is looked at only for calls that wait, which are few
  * and which alone ask for the signal: what writes just finishes.
  */
-export class HttpCall extends DirectCall {
+export class HttpCall extends DirectCall implements TransportCall {
   readonly #response: ServerResponse;
-  readonly #onWait: ((call: HttpCall) => void) | undefined;
+  readonly #openWait: Posted["access"]["openWait"];
+  readonly #onSignal: ((call: HttpCall) => void) | undefined;
   #watched = false;
 
-  /** `onWait`: it has begun to wait for something. */
-  constructor(response: ServerResponse, onWait?: (call: HttpCall) => void) {
-    super();
+  /** `onSignal`: somebody will listen for its being cancelled. */
+  constructor({ response, gate, access }: Pick<Posted, "response" | "gate" | "access">, onSignal?: (call: HttpCall) => void) {
+    super(gate);
     this.#response = response;
-    this.#onWait = onWait;
+    this.#openWait = access.openWait;
+    this.#onSignal = onSignal;
+  }
+
+  onWait(end: () => void): () => void {
+    return this.#openWait?.(end) ?? (() => {});
   }
 
   /** Asked for only where calls are traced. */
@@ -26,7 +33,7 @@ export class HttpCall extends DirectCall {
   override get signal(): AbortSignal {
     if (!this.#watched) {
       this.#watched = true;
-      this.#onWait?.(this);
+      this.#onSignal?.(this);
       if (this.#response.destroyed) this.cancel();
       else this.#response.once("close", () => this.cancel());
     }

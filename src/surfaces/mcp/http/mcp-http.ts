@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Log } from "../../../kernel/log.ts";
+import type { AnswerGates } from "../../../store/answer-gates.ts";
 import type { Store } from "../../../store/store.ts";
 import type { ToolBase } from "../../../tools/run-tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
@@ -10,10 +11,10 @@ import type { Request } from "../json-rpc.ts";
 import { isRequest, rpcErrors } from "../json-rpc.ts";
 import { batchVersion, readBatch, readMessage } from "../read-message.ts";
 import { acceptedBy, httpFailure, isJson, sendAccepted, sendAnswer, sendFailure } from "./answer-http.ts";
-import { Company } from "./company.ts";
 import type { Fixtures } from "./fixtures.ts";
 import { HandshakeEra, isHandshakeVersion, refuseMethod, versionOf } from "./handshake-era.ts";
 import { HttpCall } from "./http-call.ts";
+import { openAnswerGates, releaseWhenSent } from "./open-answer-gates.ts";
 import type { Posted } from "./posted.ts";
 import { ResourceHubs } from "./resource-hubs.ts";
 import type { SdkRoad } from "./sdk-road.ts";
@@ -28,6 +29,14 @@ export interface McpAccess {
   readonly tools: readonly Tool[];
   /** One per principal, role and namespace: what is kept between requests is kept under it, and sessions are bound to it. */
   readonly key: string;
+  /** The principal alone, in whichever namespace: memory and time are shared among principals. Default: the key. */
+  readonly owner?: string;
+  /** False where the handshake gives no session: the caller made the namespace's name up. Default: it gives one. */
+  readonly opensSession?: () => Promise<boolean>;
+  /** Charges the principal for one message more of a batch than the request itself was; throws a HoldfastError (429) where it sends too many. */
+  readonly charge?: () => void;
+  /** Counts a call that waits; `end` is called when it must wait no longer. What it gives is called when the wait is over. */
+  readonly openWait?: (end: () => void) => () => void;
   /** To be called before an answer becomes a stream that stays open: counts it, and throws a HoldfastError (429 or 503) where too many are open. */
   readonly openStream?: () => void;
 }
@@ -37,6 +46,8 @@ export interface McpHttpOptions {
   readonly clock: Clock;
   /** Where the sessions of the earlier protocol era are kept for every node: the reserved namespace. */
   readonly sessions: Store;
+  /** Shared by all that answers HTTP; default: of this endpoint alone. */
+  readonly gates?: AnswerGates;
   /** False sends everything through the SDK; the answers are the same. */
   readonly directRoad?: boolean;
   /** For conformance tests only. */
@@ -63,26 +74,36 @@ class Endpoint implements McpHttp {
   readonly #sessions: Sessions;
   readonly #handshakeEra: HandshakeEra;
   #sdkLoading: Promise<SdkRoad> | undefined;
-  readonly #company: Company;
+  readonly #gates: AnswerGates;
   #inFlight = 0;
   #whenIdle: () => void = () => {};
 
   constructor(options: McpHttpOptions) {
     const { log, clock, sessions: store, directRoad = true, fixtures } = options;
     this.#options = options;
-    this.#company = new Company(clock);
+    this.#gates = options.gates ?? openAnswerGates(clock);
     this.#tenants = new Tenants(log, fixtures);
     this.#hubs = new ResourceHubs(log);
     this.#sessions = new Sessions({ store, clock, log });
-    this.#handshakeEra = new HandshakeEra({ log, sessions: this.#sessions, hubs: this.#hubs, directRoad, fixtures, sdk: () => this.#sdk() });
+    this.#handshakeEra = new HandshakeEra({
+      log,
+      sessions: this.#sessions,
+      hubs: this.#hubs,
+      directRoad,
+      fixtures,
+      sdk: () => this.#sdk(),
+      nextTurn: (access) => this.#nextTurn(access),
+    });
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void> {
-    const posted: Posted = { request, response, access, tenant: this.#tenants.of(access), accepted: acceptedBy(request) };
+    const owner = access.owner ?? access.key;
+    const gate = this.#gates.open(owner);
+    const posted: Posted = { request, response, access, tenant: this.#tenants.of(access), accepted: acceptedBy(request), gate };
     this.#inFlight += 1;
     try {
-      const others = this.#company.join();
-      if (others !== undefined) await others;
+      const turn = this.#gates.enter(owner);
+      if (turn !== undefined) await turn;
       if (request.method === "POST") return await this.#post(posted, body);
       // The stateless era has requests only.
       if (versionOf(request) === statelessVersion) return refuseMethod(posted);
@@ -90,6 +111,7 @@ class Endpoint implements McpHttp {
       if (request.method === "DELETE") return await this.#handshakeEra.end(posted);
       return refuseMethod(posted);
     } finally {
+      releaseWhenSent(gate, response);
       this.#inFlight -= 1;
       if (this.#inFlight === 0) this.#whenIdle();
     }
@@ -115,6 +137,12 @@ class Endpoint implements McpHttp {
     await this.stop(0);
   }
 
+  /** Others are served before the same request goes on. */
+  async #nextTurn({ owner, key }: McpAccess): Promise<void> {
+    await new Promise<void>((resolve) => this.#options.clock.turn(resolve));
+    await this.#gates.enter(owner ?? key);
+  }
+
   async #post(posted: Posted, body: Buffer): Promise<void> {
     const { request, response, accepted } = posted;
     if (!isJson(request)) return sendFailure(response, 415, httpFailure, "Content-Type: must be application/json");
@@ -134,7 +162,7 @@ class Endpoint implements McpHttp {
 
   /** True: the request of the stateless era has been answered. */
   async #direct(posted: Posted, message: Request): Promise<boolean> {
-    const { request, response, tenant, accepted } = posted;
+    const { request, response, tenant, accepted, gate } = posted;
     if (!headersMirror(request, message)) return false;
     const direct = tenant.answers.stateless(message);
     if (direct === undefined) return false;
@@ -142,8 +170,9 @@ class Endpoint implements McpHttp {
       sendAnswer(response, accepted, direct);
       return true;
     }
-    const call = new HttpCall(response);
+    const call = new HttpCall(posted);
     const make = await direct(call);
+    await gate.turn();
     if (call.cancelled) sendAccepted(response);
     else sendAnswer(response, accepted, make());
     return true;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AnswerGate } from "../../../store/answer-gates.ts";
 import type { Accepted } from "./answer-http.ts";
 import type { McpAccess } from "./mcp-http.ts";
 import type { Tenant } from "./tenant.ts";
@@ -10,4 +11,6 @@ export interface Posted {
   readonly access: McpAccess;
   readonly tenant: Tenant;
   readonly accepted: Accepted;
+  /** What its answer, or all answers of a batch, are built within. */
+  readonly gate: AnswerGate;
 }

@@ -16,7 +16,7 @@ import { sendJson } from "./answer-http.ts";
 import { DueUpdates } from "./due-updates.ts";
 import { exchange } from "./exchange-transport.ts";
 import type { Fixtures } from "./fixtures.ts";
-import { originOf } from "./http-call.ts";
+import { HttpCall, originOf } from "./http-call.ts";
 import type { Posted } from "./posted.ts";
 import type { ResourceHubs } from "./resource-hubs.ts";
 import type { Tenant } from "./tenant.ts";
@@ -38,6 +38,7 @@ interface Handshaken {
   readonly connection?: string;
   /** What carried the message. */
   readonly request?: IncomingMessage;
+  readonly call: Pick<HttpCall, "gate" | "onWait">;
 }
 
 /** This era has another way; the SDK knows no such method in it. */
@@ -74,9 +75,10 @@ export class SdkRoad {
   }
 
   /** A message of the stateless era, and whatever claims to be one: answered by the SDK from headers to bytes. */
-  async stateless({ request, response, access, tenant, accepted }: Posted, message: Message): Promise<void> {
-    if (isRequest(message) && message.method === "subscriptions/listen") return this.#listen({ request, response, access, tenant }, message);
-    await this.#serve(this.#handler(tenant, request, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
+  async stateless(posted: Posted, message: Message): Promise<void> {
+    const { request, response, accepted } = posted;
+    if (isRequest(message) && message.method === "subscriptions/listen") return this.#listen(posted, message);
+    await this.#serve(this.#handler(posted, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
   }
 
   /** Every listening client is told that its subscription is over. */
@@ -85,8 +87,9 @@ export class SdkRoad {
   }
 
   /** The watch stands before the SDK confirms the subscription, so that no change falls between. */
-  async #listen({ request, response, access, tenant }: Omit<Posted, "accepted">, message: Request): Promise<void> {
+  async #listen(posted: Posted, message: Request): Promise<void> {
     const { hubs, log } = this.#options;
+    const { request, response, access, tenant } = posted;
     const { base } = access;
     const uris = listenedUris(message).filter((uri) => tenant.resources.target(uri) !== undefined);
     let listener: Listener | undefined;
@@ -104,7 +107,7 @@ export class SdkRoad {
       },
     };
     access.openStream?.();
-    const handler = this.#handler(tenant, request, { bus });
+    const handler = this.#handler(posted, { bus });
     this.#listening.add(handler);
     try {
       if (uris.length > subscribedUrisMax) throw new HoldfastError("limit_exceeded", `One stream may listen to ${subscribedUrisMax} resources.`);
@@ -119,9 +122,11 @@ export class SdkRoad {
     }
   }
 
-  #handler(tenant: Tenant, request: IncomingMessage, options: { readonly bus?: EventBus; readonly responseMode?: "auto" | "sse" }): Handler {
+  #handler(posted: Posted, options: { readonly bus?: EventBus; readonly responseMode?: "auto" | "sse" }): Handler {
     const { log } = this.#options;
-    return createMcpHandler(() => this.#server({ tenant, subscriptions: none, request }), {
+    const { tenant, request } = posted;
+    const call = new HttpCall(posted);
+    return createMcpHandler(() => this.#server({ tenant, subscriptions: none, request, call }), {
       ...options,
       legacy: "reject",
       onerror: (error) => log("info", "message_refused", { problem: error.message.slice(0, 300) }),
@@ -135,10 +140,12 @@ export class SdkRoad {
     await toNodeHandler(handler)(request as never, response as never, message);
   }
 
-  #server({ tenant: { greeting, calls, resources }, subscriptions, connection, request }: Handshaken): Server {
+  #server({ tenant: { greeting, calls, resources }, subscriptions, connection, request, call }: Handshaken): Server {
     const { log, fixtures } = this.#options;
     const origin = calls.spans && request && originOf(request);
-    const server = createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, room: async () => {} });
+    // The call's own signal is asked for by nobody here: the SDK has one for each request.
+    const answering: SdkParts["answering"] = (signal, work) => work({ signal, gate: call.gate, onWait: (end) => call.onWait(end) });
+    const server = createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, answering });
     fixtures?.extend(server);
     return server;
   }

@@ -56,7 +56,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
     const heartbeat = setInterval(() => this.#beat(), keepAliveMs);
     heartbeat.unref();
     try {
-      await sessions.follow(session, tenant.access.key, this);
+      await sessions.follow(session, tenant.access, this);
       await this.#guarded(() => this.#begin());
       await this.#closed;
     } catch (error) {
@@ -104,8 +104,8 @@ export class SessionStream implements SessionFollower, UpdateListener {
   /** Brings what is listened to in line with what the session wants to hear. */
   async #hear(): Promise<void> {
     const { session, sessions, hubs, tenant, response } = this.#options;
-    const { base, key } = tenant.access;
-    const wanted = await sessions.read(session, key);
+    const { base } = tenant.access;
+    const wanted = await sessions.read(session, tenant.access);
     if (wanted === undefined) return this.end();
     hubs.remove(
       base,
@@ -154,6 +154,6 @@ export class SessionStream implements SessionFollower, UpdateListener {
     const { response, sessions, session, tenant } = this.#options;
     if (!response.writableNeedDrain) this.#writeText(": keepalive\n\n");
     this.#beats += 1;
-    if (this.#beats % touchEveryBeats === 0) void this.#guarded(async () => void (await sessions.find(session.id, tenant.access.key)));
+    if (this.#beats % touchEveryBeats === 0) void this.#guarded(async () => void (await sessions.find(session.id, tenant.access)));
   }
 }

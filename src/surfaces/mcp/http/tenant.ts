@@ -15,7 +15,7 @@ const tenantsMax = 1_024;
 /** What one caller is served with in one namespace. */
 export interface Tenant {
   /** Without what belongs to one request. */
-  readonly access: Omit<McpAccess, "openStream">;
+  readonly access: Pick<McpAccess, "base" | "tools" | "key" | "owner">;
   readonly calls: ToolCalls;
   readonly resources: Resources;
   readonly greeting: Greeting;
@@ -63,13 +63,13 @@ export class Tenants {
 
   #make(access: McpAccess): Tenant {
     const log = this.#log;
-    const { base, key } = access;
+    const { base, key, owner } = access;
     const tools = this.#fixtures === undefined ? access.tools : [...access.tools, ...this.#fixtures.tools];
     const calls = new ToolCalls({ tools, base, log, elsewhere: this.#fixtures?.elsewhere });
     if (this.#stopped) calls.stopWaiting();
     const resources = new Resources(base, calls);
     const greeting = this.#greetingFor(access);
-    return { access: { base, tools: access.tools, key }, calls, resources, greeting, answers: new DirectAnswers({ calls, resources, greeting, log }) };
+    return { access: { base, tools: access.tools, key, owner }, calls, resources, greeting, answers: new DirectAnswers({ calls, resources, greeting, log }) };
   }
 
   /** The same value for the same tools: what is made of it is shared. */

@@ -1,0 +1,79 @@
+import { isHoldfastError } from "../../kernel/errors.ts";
+import type { Json } from "../../kernel/json.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Entry, FailedCheck, Revision, Store } from "../../store/store.ts";
+import { answerTextMax } from "../answer-text.ts";
+import { stateKeys } from "../keyspace.ts";
+
+/** The entry that stands in the way of a write. */
+export interface CurrentEntry {
+  readonly key: string;
+  /** Absent when the values of one refusal do not fit into one answer together, or are no longer kept. */
+  readonly value?: Json;
+  readonly version: number;
+  readonly revision: Revision;
+  readonly updatedAtMs: number;
+  /** The authenticated writer. */
+  readonly updatedBy: string;
+  /** The name that writer gave itself. */
+  readonly agent?: string;
+  readonly expiresAtMs?: number;
+}
+
+export interface VersionConflict {
+  readonly ok: false;
+  readonly key: string;
+  readonly expectedVersion: number;
+  readonly actualVersion: number;
+  readonly current?: CurrentEntry;
+}
+
+/** Values read at once: a page of the largest ones is four times what an answer carries. */
+const valuesPage = 16;
+
+/** The broken version checks of a refused commit, in order, with the values as of that refusal while they fit into one answer. */
+export async function readConflicts(store: Store, failed: readonly FailedCheck[], at: Revision): Promise<VersionConflict[]> {
+  const broken = failed.flatMap(({ check, entry }) => ("version" in check ? [{ expectedVersion: check.version, key: check.key, entry }] : []));
+  const conflicts: VersionConflict[] = [];
+  let left: number = answerTextMax;
+  // Once a value did not fit, later pages are not read: a crowd of large ones would be read to be thrown away.
+  let isFull = false;
+  for (let start = 0; start < broken.length; start += valuesPage) {
+    const page = broken.slice(start, start + valuesPage);
+    const values: ReadonlyMap<string, Json> = isFull
+      ? new Map<string, Json>()
+      : await readValues(store, new Set(page.flatMap(({ entry }) => (entry === undefined ? [] : [entry.key]))), at);
+    for (const { key, expectedVersion, entry } of page) {
+      const value = entry && values.get(entry.key);
+      const length = value === undefined ? 0 : JSON.stringify(value).length;
+      const isSent = value !== undefined && length <= left;
+      if (isSent) left -= length;
+      isFull ||= value !== undefined && !isSent;
+      const current = entry && { ...currentEntry(entry), ...(isSent ? { value } : {}) };
+      conflicts.push({ ok: false, key: stateKeys.nameOf(key), expectedVersion, actualVersion: entry?.version ?? 0, current });
+    }
+  }
+  return conflicts;
+}
+
+async function readValues(store: Store, keys: ReadonlySet<string>, at: Revision): Promise<ReadonlyMap<string, Json>> {
+  if (keys.size === 0) return new Map();
+  try {
+    const { entries } = await store.read([...keys].map(keyRange), { at });
+    return new Map(entries.map(({ key, value }) => [key, value]));
+  } catch (error) {
+    // The refusal stands without them.
+    if (isHoldfastError(error, "compacted")) return new Map();
+    throw error;
+  }
+}
+
+const currentEntry = (entry: Entry): Omit<CurrentEntry, "value"> => ({
+  key: stateKeys.nameOf(entry.key),
+  version: entry.version,
+  revision: entry.revision,
+  updatedAtMs: entry.updatedAtMs,
+  updatedBy: entry.writer,
+  agent: entry.agent,
+  expiresAtMs: entry.expiresAtMs,
+});

@@ -1,0 +1,173 @@
+import { HoldfastError } from "./errors.ts";
+
+interface BudgetOptions {
+  /** Of one owner; default: as much as there is at all. */
+  readonly ownerBytesMax?: number;
+  /** How far above the maximum an owner that holds nothing may still be let in: others that hold everything must not shut it out. */
+  readonly reserveBytesMax?: number;
+  /** Requests of one owner that may wait for room; one more is refused with `unavailable`. */
+  readonly ownerWaitingMax?: number;
+}
+
+/** What one owner holds and waits for. */
+interface Owner {
+  readonly name: string;
+  used: number;
+  /** The one holding that may grow although there is no room, so that holdings that wait for each other cannot wait for ever. */
+  growing: Holding | undefined;
+  readonly waiting: Waiter[];
+}
+
+interface Waiter {
+  readonly holding: Holding;
+  readonly bytes: number;
+  readonly go: () => void;
+}
+
+/**
+ * Bytes that may be in memory at one time, for all owners and for each of them. Work that needs some waits until there is room;
+ * a need larger than the maximum waits until nothing else is held.
+ */
+export class Budget {
+  readonly #bytesMax: number;
+  readonly #ownerBytesMax: number;
+  readonly #reserveBytesMax: number;
+  readonly #ownerWaitingMax: number;
+  readonly #owners = new Map<string, Owner>();
+  #used = 0;
+  #growing = 0;
+  #waiting = 0;
+
+  constructor(bytesMax: number, { ownerBytesMax = bytesMax, reserveBytesMax = 0, ownerWaitingMax = Number.POSITIVE_INFINITY }: BudgetOptions = {}) {
+    this.#bytesMax = bytesMax;
+    this.#ownerBytesMax = ownerBytesMax;
+    this.#reserveBytesMax = reserveBytesMax;
+    this.#ownerWaitingMax = ownerWaitingMax;
+  }
+
+  get usedBytes(): number {
+    return this.#used;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  open(owner = ""): Holding {
+    return new Holding(this, owner);
+  }
+
+  /** Undefined: the bytes are the holding's at once. For `Holding` alone. */
+  reserve(holding: Holding, bytes: number): Promise<void> | undefined {
+    const owner = this.#ownerOf(holding.owner);
+    if (owner.waiting.length === 0 && this.#mayTake(owner, holding, bytes)) {
+      this.#take(owner, holding, bytes);
+      return undefined;
+    }
+    if (owner.waiting.length >= this.#ownerWaitingMax)
+      throw new HoldfastError("unavailable", `${this.#ownerWaitingMax} calls of this caller are already waiting for memory to build their answers.`, {
+        hint: "Wait for answers before calling again, and ask for smaller pages.",
+      });
+    return new Promise((go) => {
+      const waiter = { holding, bytes, go };
+      // A holding that already has something comes first: it ends, and gives back, sooner than one that has not begun.
+      if (holding.bytes > 0) owner.waiting.unshift(waiter);
+      else owner.waiting.push(waiter);
+      this.#waiting += 1;
+      this.#wake();
+    });
+  }
+
+  /** The holding turned out larger or smaller; never waits. For `Holding` alone. */
+  change(holding: Holding, bytes: number): void {
+    const owner = this.#ownerOf(holding.owner);
+    owner.used += bytes;
+    this.#used += bytes;
+    if (bytes < 0) this.#wake();
+    this.#forgetIdle(owner);
+  }
+
+  /** For `Holding` alone. */
+  release(holding: Holding): void {
+    const owner = this.#ownerOf(holding.owner);
+    if (owner.growing === holding) {
+      owner.growing = undefined;
+      this.#growing -= 1;
+    }
+    this.change(holding, -holding.bytes);
+  }
+
+  #mayTake(owner: Owner, holding: Holding, bytes: number): boolean {
+    if (owner.growing === holding || this.#used === 0) return true;
+    const fitsOwner = owner.used === 0 || owner.used + bytes <= this.#ownerBytesMax;
+    if (fitsOwner && this.#used + bytes <= this.#bytesMax) return true;
+    if (holding.bytes === 0) return owner.used === 0 && this.#used + bytes <= this.#bytesMax + this.#reserveBytesMax;
+    return owner.growing === undefined && (this.#growing === 0 || this.#used + bytes <= this.#bytesMax + this.#reserveBytesMax);
+  }
+
+  #take(owner: Owner, holding: Holding, bytes: number): void {
+    const fits = owner.used + bytes <= this.#ownerBytesMax && this.#used + bytes <= this.#bytesMax;
+    if (!fits && holding.bytes > 0 && owner.growing === undefined) {
+      owner.growing = holding;
+      this.#growing += 1;
+    }
+    owner.used += bytes;
+    this.#used += bytes;
+    holding.bytes += bytes;
+  }
+
+  /** Those that hold least are served first. */
+  #wake(): void {
+    if (this.#waiting === 0) return;
+    const owners = [...this.#owners.values()].filter(({ waiting }) => waiting.length > 0).sort((a, b) => a.used - b.used);
+    for (const owner of owners) {
+      for (let next = owner.waiting[0]; next !== undefined && this.#mayTake(owner, next.holding, next.bytes); next = owner.waiting[0]) {
+        owner.waiting.shift();
+        this.#waiting -= 1;
+        this.#take(owner, next.holding, next.bytes);
+        next.go();
+      }
+    }
+  }
+
+  #ownerOf(name: string): Owner {
+    let owner = this.#owners.get(name);
+    if (owner === undefined) {
+      owner = { name, used: 0, growing: undefined, waiting: [] };
+      this.#owners.set(name, owner);
+    }
+    return owner;
+  }
+
+  #forgetIdle(owner: Owner): void {
+    if (owner.used === 0 && owner.waiting.length === 0) this.#owners.delete(owner.name);
+  }
+}
+
+/** What one piece of work holds of a budget, from its first reservation until it is released. */
+export class Holding {
+  readonly owner: string;
+  readonly #budget: Budget;
+  bytes = 0;
+
+  constructor(budget: Budget, owner: string) {
+    this.#budget = budget;
+    this.owner = owner;
+  }
+
+  /** Resolves when the bytes are there; undefined: at once. Throws `unavailable` where too many wait already. */
+  reserve(bytes: number): Promise<void> | undefined {
+    return this.#budget.reserve(this, bytes);
+  }
+
+  /** So many bytes more (or fewer) than reserved. */
+  change(bytes: number): void {
+    this.bytes += bytes;
+    this.#budget.change(this, bytes);
+  }
+
+  release(): void {
+    this.#budget.release(this);
+    this.bytes = 0;
+  }
+}

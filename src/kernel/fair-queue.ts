@@ -1,0 +1,154 @@
+interface FairQueueOptions {
+  /** Calls back when the event loop has handled what is already waiting. */
+  turn(then: () => void): void;
+  nowMs(): number;
+  /** How long work may go on before the event loop turns. */
+  readonly sliceMs?: number;
+  /** Calls back when the work that was just started has ended or waits for something. */
+  settle?(then: () => void): void;
+}
+
+/** The work of one owner. */
+interface Lane {
+  readonly owner: string;
+  readonly waiting: (() => void)[];
+  /** Start-time fair queuing: the virtual time at which the lane's next piece of work begins. */
+  nextAtMs: number;
+  /** What one piece of its work takes, as far as known; rises at once and falls slowly. */
+  costMs: number;
+}
+
+interface Run {
+  readonly lane: Lane;
+  readonly count: number;
+  readonly beganMs: number;
+}
+
+const sliceMsDefault = 8;
+/** Requests of one owner that are started together: step by step, their code stays in the processor's cache. */
+const groupMax = 32;
+const lanesMax = 1_024;
+const costFall = 0.1;
+
+/**
+ * Shares one event loop among owners by the time their work takes: whoever has used least goes next, however many requests the others have waiting and however
+ * much each of those costs. A request on an idle server starts at once. Work that is longer than a slice calls `pause` between its parts.
+ */
+export class FairQueue {
+  readonly #turn: FairQueueOptions["turn"];
+  readonly #nowMs: () => number;
+  readonly #settle: (then: () => void) => void;
+  readonly #sliceMs: number;
+  readonly #lanes = new Map<string, Lane>();
+  #waiting = 0;
+  #virtualMs = 0;
+  #run: Run | undefined;
+  #sliceEndsMs = 0;
+  #isTurning = false;
+  #came = 0;
+  #cameBefore = 0;
+
+  constructor({ turn, nowMs, settle = afterMicrotasks, sliceMs = sliceMsDefault }: FairQueueOptions) {
+    this.#turn = turn;
+    this.#nowMs = nowMs;
+    this.#settle = settle;
+    this.#sliceMs = sliceMs;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Before a request is worked on. Resolves when it is its owner's turn; undefined: at once. */
+  enter(owner: string): Promise<void> | undefined {
+    this.#came += 1;
+    this.#endTurn();
+    // Requests that come together are gathered, so that the fair order is known before the first of them starts.
+    return this.#came > 1 || this.#cameBefore > 1 ? this.#wait(owner) : this.#start(owner);
+  }
+
+  /** Between two parts of long work. Undefined: the slice is not used up. */
+  pause(owner: string): Promise<void> | undefined {
+    const run = this.#run;
+    if (run === undefined) return this.#start(owner);
+    return run.lane.owner === owner && this.#nowMs() - run.beganMs < this.#sliceMs ? undefined : this.#wait(owner);
+  }
+
+  #start(owner: string): Promise<void> | undefined {
+    if (this.#run !== undefined || this.#waiting > 0) return this.#wait(owner);
+    this.#sliceEndsMs = this.#nowMs() + this.#sliceMs;
+    this.#begin(this.#laneOf(owner), 1);
+    return undefined;
+  }
+
+  #wait(owner: string): Promise<void> {
+    return new Promise((go) => {
+      const lane = this.#laneOf(owner);
+      // An owner that was quiet has saved nothing up: it starts beside the others, not before all they have waiting.
+      if (lane.waiting.length === 0) lane.nextAtMs = Math.max(lane.nextAtMs, this.#virtualMs);
+      lane.waiting.push(go);
+      this.#waiting += 1;
+      this.#endTurn();
+    });
+  }
+
+  #endTurn(): void {
+    if (this.#isTurning) return;
+    this.#isTurning = true;
+    this.#turn(() => {
+      this.#isTurning = false;
+      this.#cameBefore = this.#came;
+      this.#came = 0;
+      // What is running goes on with the queue when it has ended.
+      if (this.#run !== undefined) return;
+      this.#sliceEndsMs = this.#nowMs() + this.#sliceMs;
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    let next: Lane | undefined;
+    for (const lane of this.#lanes.values()) if (lane.waiting.length > 0 && (next === undefined || lane.nextAtMs < next.nextAtMs)) next = lane;
+    if (next === undefined) return;
+    const group = next.waiting.splice(0, Math.max(1, Math.min(groupMax, Math.floor(this.#sliceMs / Math.max(next.costMs, 0.001)))));
+    this.#waiting -= group.length;
+    this.#begin(next, group.length);
+    for (const go of group) go();
+  }
+
+  #begin(lane: Lane, count: number): void {
+    this.#virtualMs = Math.max(this.#virtualMs, lane.nextAtMs);
+    this.#run = { lane, count, beganMs: this.#nowMs() };
+    this.#settle(() => this.#end());
+  }
+
+  #end(): void {
+    const { lane, count, beganMs } = this.#run as Run;
+    this.#run = undefined;
+    const nowMs = this.#nowMs();
+    const spentMs = Math.max(0, nowMs - beganMs);
+    lane.nextAtMs = Math.max(lane.nextAtMs, this.#virtualMs) + spentMs;
+    const eachMs = spentMs / count;
+    lane.costMs = eachMs > lane.costMs ? eachMs : lane.costMs + (eachMs - lane.costMs) * costFall;
+    if (this.#waiting === 0) return;
+    if (nowMs < this.#sliceEndsMs) this.#next();
+    else this.#endTurn();
+  }
+
+  #laneOf(owner: string): Lane {
+    let lane = this.#lanes.get(owner);
+    if (lane === undefined) {
+      if (this.#lanes.size >= lanesMax) this.#forgetIdle();
+      lane = { owner, waiting: [], nextAtMs: this.#virtualMs, costMs: this.#sliceMs };
+      this.#lanes.set(owner, lane);
+    }
+    return lane;
+  }
+
+  #forgetIdle(): void {
+    for (const [owner, { waiting, nextAtMs }] of this.#lanes) if (waiting.length === 0 && nextAtMs <= this.#virtualMs && this.#run?.lane.owner !== owner) this.#lanes.delete(owner);
+  }
+}
+
+/** Ticks run when no microtask is left: by then every promise that could go on has gone on. */
+const afterMicrotasks = (then: () => void): void => queueMicrotask(() => process.nextTick(then));

@@ -1,0 +1,88 @@
+import type { Json } from "../kernel/json.ts";
+import { limits } from "./limits.ts";
+import { singleKey } from "./ranges.ts";
+import type { Range, Store } from "./store.ts";
+
+/** Lets reads begin when there is memory and time for what they bring. */
+export interface ReadGate {
+  /** Before a read that may bring so many values. What it gives goes to `leave`. */
+  enter(valuesMax: number): number | Promise<number>;
+  /** The read has brought about so many bytes; 0 after one that failed. Resolves when work on them may go on. */
+  leave(entered: number, bytes: number): Promise<void> | undefined;
+  /** What was read so far is not needed any more: the call waits for something new. */
+  forget(): void;
+  /** Between the parts of long work. Undefined: it may go on at once. */
+  pause(): Promise<void> | undefined;
+}
+
+/** The same store, each of whose reads passes a gate. Watching is not reading: whoever waits has let go of what it read, and reads again when it is told of a change. */
+export function meteredStore(store: Store, gate: ReadGate): Store {
+  const metered = async <Found>(valuesMax: number, read: () => Promise<Found>, bytesIn: (found: Found) => number): Promise<Found> => {
+    const waited = gate.enter(valuesMax);
+    const entered = typeof waited === "number" ? waited : await waited;
+    let bytes = 0;
+    try {
+      const found = await read();
+      bytes = valuesMax === 0 ? 0 : bytesIn(found);
+      return found;
+    } finally {
+      const going = gate.leave(entered, bytes);
+      if (going !== undefined) await going;
+    }
+  };
+  return {
+    ...store,
+    read: (ranges, options) =>
+      metered(
+        options?.values === false ? 0 : Math.min(valuesIn(ranges), options?.limit ?? limits.readEntriesMax),
+        () => store.read(ranges, options),
+        ({ entries }) => bytesOfAll(entries),
+      ),
+    log: (query) =>
+      metered(
+        query.values === false ? 0 : (query.limit ?? limits.logRowsMax),
+        () => store.log(query),
+        ({ rows }) => bytesOfAll(rows),
+      ),
+    async commit(commit) {
+      const result = await store.commit(commit);
+      // What stood in the way of a refused commit is shown to its caller.
+      if (!result.ok && result.reason === "checks") await gate.leave(0, bytesOfAll(result.failed.map(({ entry }) => ({ value: entry?.value ?? null }))));
+      return result;
+    },
+    watch(...args) {
+      gate.forget();
+      return store.watch(...args);
+    },
+    async count(range) {
+      await gate.pause();
+      return store.count(range);
+    },
+    async search(query) {
+      await gate.pause();
+      const answer = await store.search({ ...query, pause: () => gate.pause() });
+      // Ranking what was found is work of its own.
+      await gate.pause();
+      return answer;
+    },
+  };
+}
+
+const valuesIn = (ranges: Range | readonly Range[]): number =>
+  (Array.isArray(ranges) ? (ranges as readonly Range[]) : [ranges as Range]).reduce((sum, range) => sum + (singleKey(range) === undefined ? limits.readEntriesMax : 1), 0);
+
+function bytesOfAll(items: readonly { readonly value: Json }[]): number {
+  let bytes = 0;
+  for (const { value } of items) bytes += bytesOf(value);
+  return bytes;
+}
+
+/** About what a value takes in memory: strings may need two bytes for each character. */
+export function bytesOf(value: Json): number {
+  if (typeof value === "string") return 16 + 2 * value.length;
+  if (value === null || typeof value !== "object") return 8;
+  let bytes = 32;
+  if (Array.isArray(value)) for (const item of value) bytes += bytesOf(item);
+  else for (const name in value) bytes += 16 + 2 * name.length + bytesOf((value as Record<string, Json>)[name] as Json);
+  return bytes;
+}

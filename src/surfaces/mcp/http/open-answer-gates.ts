@@ -1,0 +1,24 @@
+import type { ServerResponse } from "node:http";
+import { Budget } from "../../../kernel/budget.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { FairQueue } from "../../../kernel/fair-queue.ts";
+import type { AnswerGate } from "../../../store/answer-gates.ts";
+import { AnswerGates } from "../../../store/answer-gates.ts";
+
+/** Bytes of answers being built: of all callers, of one, and what is kept for callers that hold nothing; and calls of one caller that may wait for room. */
+export const answerLimits = { bytesMax: 100_663_296, principalBytesMax: 33_554_432, reserveBytesMax: 33_554_432, principalWaitingMax: 1_024 } as const;
+
+type AnswerLimits = { readonly [Name in keyof typeof answerLimits]: number };
+
+export const openAnswerGates = ({ turn }: Pick<Clock, "turn">, limits: AnswerLimits = answerLimits): AnswerGates =>
+  new AnswerGates({
+    budget: new Budget(limits.bytesMax, { ownerBytesMax: limits.principalBytesMax, reserveBytesMax: limits.reserveBytesMax, ownerWaitingMax: limits.principalWaitingMax }),
+    queue: new FairQueue({ turn, nowMs: () => performance.now() }),
+  });
+
+/** An answer takes memory until the client has taken it. A small one is not worth a listener. */
+export function releaseWhenSent(gate: AnswerGate, response: ServerResponse): void {
+  if (gate.heldBytes < smallAnswerBytes || response.closed || response.writableFinished) gate.release();
+  else response.once("close", () => gate.release());
+}
+const smallAnswerBytes = 65_536;

@@ -1,0 +1,37 @@
+import { leaseKeys, workflowKeys } from "../domain/keyspace.ts";
+import type { Run } from "../domain/workflows/workflow.ts";
+import type { Json, JsonObject } from "../kernel/json.ts";
+import { toSeconds } from "./fields.ts";
+
+/** A value that is longer as JSON is shown by its beginning: ten whole values of the largest kind would be a million tokens. */
+const characters = { whole: 1_000, preview: 500 } as const;
+
+/** A stored value as history shows it: in the words of the tools, and no longer than a reader needs to recognise it. */
+export function shownValue(value: Json, storedKey: string): { readonly shown: Json; readonly isCut: boolean } {
+  const told = inToolWords(value, storedKey);
+  const text = typeof told === "string" ? told : JSON.stringify(told);
+  if (text.length <= characters.whole) return { shown: told, isCut: false };
+  return { shown: `${text.slice(0, characters.preview).toWellFormed()}… (${text.length} characters)`, isCut: true };
+}
+
+function inToolWords(value: Json, storedKey: string): Json {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  if (storedKey.startsWith(workflowKeys.runs.start)) return runInToolWords(value as unknown as Run);
+  return storedKey.startsWith(leaseKeys.deadlines.start) ? holdInToolWords(value as JsonObject) : value;
+}
+
+/** Where it stands in the indexes is nobody's business. */
+const runInToolWords = ({ name, status, tags, priority, lastStep, attempts, createdAtMs, endedBy, result, error }: Run): Json => ({
+  name,
+  status,
+  tags,
+  priority,
+  last_step: lastStep,
+  attempts,
+  created_at: toSeconds(createdAtMs),
+  ...(endedBy === undefined ? {} : { ended_by: endedBy.agentId }),
+  ...(result === undefined ? {} : { result }),
+  ...(error === undefined ? {} : { error }),
+});
+
+const holdInToolWords = ({ holder, ttlMs }: JsonObject): Json => ({ holder: holder as Json, ttl_seconds: toSeconds(ttlMs as number) });

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkAccessibility } from "./support/accessibility.ts";
+import { fillDemoStore } from "./support/demo-store.ts";
+import type { Desk } from "./support/desk.ts";
+import { openDesk, settled, visit } from "./support/desk.ts";
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await openDesk({ fill: fillDemoStore });
+}, 60_000);
+afterAll(() => desk?.[Symbol.asyncDispose]());
+
+test("an empty namespace shows first how to connect an agent, says that it does not exist yet, and stops saying so with the first write", async () => {
+  await using tab = await desk.open("/ns/brand-new");
+  const { page } = tab;
+  await settled(page);
+  const panel = page.getByRole("region", { name: "Connect your first agent" });
+  await panel.getByText(`holdfast install claude-code --http ${desk.server.url}/ns/brand-new/mcp`).waitFor();
+  await panel.getByText("Waiting for the first agent…").waitFor();
+  await panel.getByText(/There is no namespace brand-new yet/).waitFor();
+  expect(await page.evaluate(() => document.querySelector("main section h2")?.textContent)).toBe("Connect your first agent");
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  await desk.server.fetch("/api/ns/brand-new/tools/state_set", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ key: "k", value: 1 }) });
+  await panel.waitFor({ state: "detached" });
+  expect(tab.faults).toEqual([]);
+});
+
+test("a run whose agent stopped says so on its page and in the overview, with its age and what can be done", async () => {
+  await desk.call("workflow_create", { name: "resize-images", run_id: "resize-images" });
+  // Three agents take it, and each is gone before it reports a second step.
+  for (const agent of ["gpu-1", "gpu-2", "gpu-3"]) {
+    await desk.call("workflow_claim", { run_id: "resize-images", agent_id: agent, ttl_seconds: 1 });
+    await desk.call("workflow_checkpoint", { run_id: "resize-images", step: 1, output: { done: 0 }, agent_id: agent });
+    await expect.poll(async () => (await desk.call("workflow_discover", { claimable: true })).runs).toContainEqual(expect.objectContaining({ run_id: "resize-images" }));
+  }
+  await using tab = await desk.open("/ns/default/runs/resize-images");
+  const { page } = tab;
+  const banner = page.locator(".banner").getByText(/Stuck: gpu-3 stopped reporting after step 1, its claim lapsed .* ago, and no agent has taken over/);
+  await banner.waitFor();
+  await page.getByText(/It was claimed 3 times, and never got past step 1/).waitFor();
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  await visit(page, "/ns/default");
+  const row = page.getByRole("region", { name: "Needs a look" }).getByRole("listitem").filter({ hasText: "resize-images" });
+  await row.locator("time").waitFor();
+  await row.getByRole("button", { name: "Cancel resize-images" }).click();
+  await page.getByRole("button", { name: "Cancel the run" }).click();
+  await row.waitFor({ state: "detached" });
+  expect(await desk.call("workflow_status", { run_id: "resize-images" })).toMatchObject({ status: "cancelled" });
+  expect(tab.faults).toEqual([]);
+});
+
+test("a run's page begins with its input, and its steps are a table with names, times and outputs on demand", async () => {
+  await desk.call("workflow_create", { name: "release", run_id: "release-7", input: { goal: "ship it", steps: ["build", { name: "test" }, "publish"] } });
+  await desk.call("workflow_claim", { run_id: "release-7", agent_id: "shipper", ttl_seconds: 600 });
+  for (const step of [1, 2]) await desk.call("workflow_checkpoint", { run_id: "release-7", step, output: { log: "line\\n".repeat(20), step }, agent_id: "shipper" });
+  await using tab = await desk.open("/ns/default/runs/release-7");
+  const { page } = tab;
+  await page.getByText("step 2 of 3").waitFor();
+  const titles = await page.locator("main section h2").allTextContents();
+  expect(titles.indexOf("Input")).toBeLessThan(titles.indexOf("Steps"));
+  expect(titles[0]).toBe("Input");
+  const table = page.getByRole("table");
+  expect(await table.getByRole("columnheader").allTextContents()).toEqual(["Step", "Name", "Took", "By", "When", "Output"]);
+  await table.getByRole("row").filter({ hasText: "build" }).getByText("shipper").waitFor();
+  await expect.poll(() => page.getByRole("region", { name: "Output of step 2" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Show the output of step 2" }).click();
+  await page.getByRole("region", { name: "Output of step 2" }).waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});
+
+test("the journal is filtered by tag and text, and the filters stand in the address", async () => {
+  await using tab = await desk.open("/ns/default/journal");
+  const { page } = tab;
+  await settled(page);
+  await page.getByLabel("Contains").fill("invoices");
+  await page.getByText("2 entries").waitFor();
+  await page.getByLabel("Tag").fill("migration");
+  await expect.poll(() => new URL(page.url()).search).toBe("?q=invoices&tag=migration");
+  await page.reload();
+  await page.getByText("2 entries").waitFor();
+  await expect.poll(() => page.getByLabel("Contains").inputValue()).toBe("invoices");
+  await page.getByLabel("Tag").fill("nothing");
+  await page.getByText("No entry fits these filters").waitFor();
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});
+
+test("the time range of the charts stands in the address and is kept by a reload", async () => {
+  await using tab = await desk.open("/ns/default");
+  const { page } = tab;
+  await settled(page);
+  await page.getByLabel("Time range").selectOption("7 days");
+  await page.getByRole("img", { name: /commits in the last 7 days; the busiest 2 h 48 min was/ }).waitFor();
+  expect(new URL(page.url()).search).toBe("?range=7d");
+  await page.reload();
+  await page.getByRole("img", { name: /held in the last 7 days/ }).waitFor();
+  await expect.poll(() => page.locator(".bar-mark").count()).toBe(60);
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});
+
+test("a mark in the chart of durations opens its run", async () => {
+  await using tab = await desk.open("/ns/default");
+  const { page } = tab;
+  await settled(page);
+  await page.locator(".run-mark").first().click();
+  await page.locator(".back").getByText("Runs").waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/ns\/default\/runs\/./);
+  expect(tab.faults).toEqual([]);
+});

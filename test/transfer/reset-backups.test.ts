@@ -1,0 +1,98 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
+import { readExport } from "../../src/transfer/files/read-export.ts";
+import { openResetBackups, resetBackupsMax } from "../../src/transfer/files/reset-backups.ts";
+import { startHttpServer } from "../support/http-server.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+async function openBackups() {
+  const clock = manualClock();
+  const folder = await temporaryFolder();
+  const engine = new MemoryEngine(clock);
+  let [open, openMost] = [0, 0];
+  const backUp = openResetBackups({
+    engine,
+    clock,
+    storePath: join(folder, "store.db"),
+    madeBy: "holdfast test",
+    async openScratch() {
+      open += 1;
+      openMost = Math.max(openMost, open);
+      return {
+        engine: new MemoryEngine(clock),
+        async [Symbol.asyncDispose]() {
+          open -= 1;
+        },
+      };
+    },
+  });
+  const put = (namespace: string, key: string) => openNamespaceStore(engine, namespace, clock).commit({ writes: [{ op: "put", key, value: "kept" }], writer: "tester" });
+  return { clock, folder, backUp, put, mostAtOnce: () => openMost };
+}
+
+async function textOf(path: string): Promise<string> {
+  const parts: string[] = [];
+  for await (const part of readExport(path)) parts.push(JSON.stringify(part));
+  return parts.join("\n");
+}
+
+describe("a backup before a namespace is cleared", () => {
+  test("holds that namespace alone, up to the revision it names, and only its owner can read it", async () => {
+    const { folder, backUp, put } = await openBackups();
+    await put("mine", "my-key");
+    await put("theirs", "their-key");
+    const { path, revision } = await backUp("mine");
+    expect(revision).toBe(1);
+    expect(await textOf(path)).toContain("my-key");
+    expect(await textOf(path)).not.toContain("their");
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(folder)).toEqual([basename(path)]);
+  });
+
+  test("is one of the newest few of its namespace; those of others stay", async () => {
+    const { clock, folder, backUp, put } = await openBackups();
+    await put("mine", "k");
+    await put("theirs", "k");
+    const theirs = basename((await backUp("theirs")).path);
+    const mine: string[] = [];
+    for (let i = 0; i < resetBackupsMax + 3; i += 1) {
+      clock.advance(1_000);
+      mine.push(basename((await backUp("mine")).path));
+    }
+    expect((await readdir(folder)).sort()).toEqual([theirs, ...mine.slice(-resetBackupsMax)].sort());
+  });
+
+  test("is written alone, and refused when too many wait", async () => {
+    const { backUp, put, mostAtOnce } = await openBackups();
+    await put("mine", "k");
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => backUp("mine")));
+    expect(mostAtOnce()).toBe(1);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(8);
+    for (const outcome of outcomes) if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "unavailable" });
+    expect(await backUp("mine")).toMatchObject({ revision: 1 });
+  });
+});
+
+test("an administrator of one namespace gets a copy of that one, by its name", async () => {
+  const folder = await temporaryFolder();
+  const server = await startHttpServer({ flags: { store: `sqlite:${join(folder, "s.db")}` } });
+  try {
+    const token = await server.token({ role: "admin", namespaces: ["team"] });
+    await server.callTool("state_set", { key: "of-others", value: 1 });
+    const reset = async () =>
+      ((await server.callTool("sidecar_reset", { confirm: "team" }, { token })) as { result: { structuredContent: { backup: string | null } } }).result.structuredContent.backup;
+    expect(await reset()).toBeNull();
+    await server.callTool("state_set", { key: "of-the-team", value: 1 }, { token });
+    const backup = (await reset()) as string;
+    expect(backup).toBe(basename(backup));
+    expect(await textOf(join(folder, backup))).toContain("of-the-team");
+    expect(await textOf(join(folder, backup))).not.toContain("of-others");
+    expect((await readdir(folder)).filter((name) => name.includes(".backup-"))).toEqual([backup]);
+  } finally {
+    await server.stop();
+  }
+});
