@@ -10,8 +10,12 @@ export type Sum = number;
 
 export const emptySum: Sum = 0x811c9dc5 | 0;
 const prime = 0x01000193;
-/** From this length on the native checksum is faster than the loop, in spite of its call. */
-const longText = 512;
+/** From these lengths on, first native encoding, then the native checksum too is worth its call. */
+const mediumText = 48;
+const longText = 1_024;
+const encoder = new TextEncoder();
+const bytes = new Uint8Array(longText * 3);
+const words = new DataView(bytes.buffer);
 
 /** What stands for values that are not of the expected type: a damaged record can hold any. */
 const mark = { null: 0x6e756c6c, undefined: 0x6e756c6c, other: 0x3f3f3f3f } as const;
@@ -26,23 +30,49 @@ const step = (sum: Sum, word: number): Sum => {
 /** Whole numbers up to 2^53. */
 export function addNumber(sum: Sum, value: number | null | undefined): Sum {
   if (typeof value !== "number") return step(sum, markOf(value));
-  return step(step(sum, value | 0), Math.floor(value / 2 ** 32) ^ 0x5bd1e995);
+  return step(sum, value | 0) ^ Math.imul(Math.floor(value * 2 ** -32), prime);
 }
 
 export function addText(sum: Sum, text: string | null | undefined): Sum {
   if (typeof text !== "string") return step(sum, markOf(text));
   const { length } = text;
   if (length >= longText) return step(crc32(text, sum >>> 0), length);
-  // Two characters to a word, two words at a time: neither waits for the other's multiplication.
+  if (length >= mediumText) return addBytes(sum, encoder.encodeInto(text, bytes).written);
+  // Four characters to a word, two words at a time: neither waits for the other's multiplication.
   let even = sum;
   let odd = length;
   let i = 0;
-  for (; i + 3 < length; i += 4) {
-    even = Math.imul(even ^ (text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)), prime);
-    odd = Math.imul(odd ^ (text.charCodeAt(i + 2) | (text.charCodeAt(i + 3) << 16)), prime);
+  for (; i + 7 < length; i += 8) {
+    even = mix(even, fourAt(text, i));
+    odd = mix(odd, fourAt(text, i + 4));
   }
-  for (; i < length; i += 1) even = Math.imul(even ^ text.charCodeAt(i), prime);
+  for (; i < length; i += 1) even = mix(even, text.charCodeAt(i));
   return step(even, odd);
+}
+
+/** Of the first `length` of `bytes`: the same, with less to ask for. */
+function addBytes(sum: Sum, length: number): Sum {
+  let even = sum;
+  let odd = length;
+  let i = 0;
+  for (; i + 7 < length; i += 8) {
+    even = mix(even, words.getInt32(i, true));
+    odd = mix(odd, words.getInt32(i + 4, true));
+  }
+  for (; i < length; i += 1) even = mix(even, bytes[i] as number);
+  return step(even, odd);
+}
+
+/** Characters have 16 bits each: they overlap, but changing any one of them changes the word. */
+function fourAt(text: string, i: number): number {
+  const last = text.charCodeAt(i + 3);
+  return text.charCodeAt(i) ^ (text.charCodeAt(i + 1) << 8) ^ (text.charCodeAt(i + 2) << 16) ^ (last << 24) ^ (last >>> 8);
+}
+
+/** Turned, so that every bit of the word comes to bear on every bit of the sum. */
+function mix(sum: Sum, word: number): Sum {
+  const next = Math.imul(sum ^ word, prime);
+  return (next << 13) | (next >>> 19);
 }
 
 type Text = string | null | undefined;
@@ -51,9 +81,12 @@ type Whole = number | null | undefined;
 /** Where a log row is; the sums of everything about it continue from here. */
 export const placeSum = (namespaceId: number, place: number): Sum => addNumber(addNumber(emptySum, namespaceId), place);
 
+/** Of a text alone, for one that goes into several sums. */
+export const textSum = (text: string): Sum => addText(emptySum, text);
+
 /** What the sums of an entry, of its slot and of the log row that wrote it have in common. Positional: it runs for every row read and written. */
-export const keySum = (place: Sum, key: string, version: number, expiresAtMs: Whole, createdAtMs: number): Sum =>
-  addNumber(addNumber(addNumber(addText(place, key), version), expiresAtMs), createdAtMs);
+export const keySum = (place: Sum, key: Sum, version: number, expiresAtMs: Whole, createdAtMs: number): Sum =>
+  addNumber(addNumber(addNumber(step(place, key), version), expiresAtMs), createdAtMs);
 
 /** Of all that reading a live entry shows, but its value. */
 export const entrySum = (key: Sum, atMs: number, writer: string, agent: Text): Sum => addText(addText(addNumber(key, atMs), writer), agent);

@@ -27,12 +27,17 @@ interface FileState {
 }
 
 const buffer = Buffer.alloc(noteBytes);
+const summed = buffer.subarray(0, summedBytes);
 
 /** Writes one note; `descriptor` is the bell's. */
 export function writeNote(descriptor: number, storePath: string, { namespaceId, revision }: Note): void {
   const { dev, ino, mtimeMs, size } = statSync(storePath);
-  for (const [i, value] of [revision, dev, ino, mtimeMs, size].entries()) buffer.writeDoubleLE(value, i * 8);
-  buffer.writeUInt32LE(crc32(buffer.subarray(0, summedBytes), namespaceId), summedBytes);
+  buffer.writeDoubleLE(revision, 0);
+  buffer.writeDoubleLE(dev, 8);
+  buffer.writeDoubleLE(ino, 16);
+  buffer.writeDoubleLE(mtimeMs, 24);
+  buffer.writeDoubleLE(size, 32);
+  buffer.writeUInt32LE(crc32(summed, namespaceId), summedBytes);
   writeSync(descriptor, buffer, 0, noteBytes, firstNote + namespaceId * noteBytes);
 }
 

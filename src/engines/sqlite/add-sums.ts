@@ -12,6 +12,7 @@ import {
   requestSum,
   slotSum,
   termSum,
+  textSum,
   tombstoneSum,
   valueSum,
 } from "../../store/record-sum.ts";
@@ -79,7 +80,7 @@ export function addSums(database: SqlDatabase): void {
   copyEach(database, "namespace", [0], ([id, name, compacted, at, floor, tombstones, aside]) => [namespaceSum(id, name, compacted, at, floor, tombstones), asideSum(id, aside)]);
   copyLog(database);
   copyEach(database, "kv", [0, 1], ([ns, k, place, anchor, ver, created, exp, findable, at, writer, agent]) => {
-    const key = keySum(placeSum(ns, place), k, ver, exp, created);
+    const key = keySum(placeSum(ns, place), textSum(k), ver, exp, created);
     return [entrySum(key, at, writer, agent), slotSum(key, anchor, findable)];
   });
   copyEach(database, "tombstone", [0, 1], ([ns, k, place, anchor, ver]) => [tombstoneSum(ns, k, place, anchor, ver)]);
@@ -102,7 +103,7 @@ function copyLog(database: SqlDatabase): void {
     (row) => {
       const [ns, place, k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v] = row;
       const start = placeSum(ns, place);
-      const sum = logRowSum(entrySum(keySum(start, k, ver, exp, created), at, writer, agent), op, kind, act, subject, lapse);
+      const sum = logRowSum(entrySum(keySum(start, textSum(k), ver, exp, created), at, writer, agent), op, kind, act, subject, lapse);
       insert.run(...row.slice(0, -1), linkSum(start, at, prev, jump), sum, valueSum(start, v), v);
     },
   );

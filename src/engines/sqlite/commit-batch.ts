@@ -3,7 +3,7 @@ import { limits } from "../../store/limits.ts";
 import { jumpEvery, placeOf, revisionAt } from "../../store/place.ts";
 import { isLive } from "../../store/ranges.ts";
 import type { Sum } from "../../store/record-sum.ts";
-import { emptySum, entrySum, keySum, linkSum, logRowSum, placeSum, requireSum, slotSum, tombstoneSum, valueSum } from "../../store/record-sum.ts";
+import { emptySum, entrySum, keySum, linkSum, logRowSum, placeSum, requireSum, slotSum, textSum, tombstoneSum, valueSum } from "../../store/record-sum.ts";
 import type {
   Check,
   CommitResult,
@@ -25,7 +25,7 @@ import { logId } from "./log-id.ts";
 import { keyName, lapseText, logColumns, opCode, parseLapse, requireLogRow, toEntry } from "./log-rows.ts";
 import type { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { ensureNamespace, writeNamespace } from "./namespace-row.ts";
+import { ensureNamespace, expectNewest, writeNamespace } from "./namespace-row.ts";
 import { keepRequest, readStoredRequest } from "./stored-request.ts";
 import { addDocument, removeDocument } from "./text-index.ts";
 
@@ -51,6 +51,7 @@ interface Slot {
   atMs: number;
   writer: string;
   agent: string | null;
+  readonly textOfKey: Sum;
   /** What its entry, its slot and its newest log row share of their checksums; without meaning before a change. */
   keySum: Sum;
   sum: Sum;
@@ -61,8 +62,8 @@ interface Slot {
 
 type SlotRow = [ver: number, created: number, exp: number | null, place: number, anchor: number | null, findable: number, slotSum: number];
 
-function requireSlot(namespaceId: number, key: string, [ver, created, exp, place, anchor, findable, sum]: SlotRow): void {
-  requireSum(slotSum(keySum(placeSum(namespaceId, place), key, ver, exp, created), anchor, findable), sum, () => keyName(key));
+function requireSlot(namespaceId: number, key: string, textOfKey: Sum, [ver, created, exp, place, anchor, findable, sum]: SlotRow): void {
+  requireSum(slotSum(keySum(placeSum(namespaceId, place), textOfKey, ver, exp, created), anchor, findable), sum, () => keyName(key));
 }
 
 /** The statements of the hot path, prepared once per connection and used without a lookup. */
@@ -106,6 +107,7 @@ export class Batch {
   #requestsKept = false;
   #adopted = false;
   #seq = 0;
+  #newest: Slot | undefined;
 
   constructor(connection: Connection, statements: BatchStatements, clock: NamespaceClock, namespace: string) {
     this.#connection = connection;
@@ -135,6 +137,7 @@ export class Batch {
     if (this.tookRevision || this.#adopted) {
       for (const [key, slot] of this.#slots) if (slot.changed) this.#writeBack(key, slot);
       if (this.#space.tombstones !== this.#tombstonesBefore) writeNamespace(this.#connection, this.#space);
+      if (this.#newest !== undefined) expectNewest(this.#connection, this.#namespace, this.#newest.place, this.#newest.atMs);
     }
     return this.tookRevision || this.#adopted || this.#requestsKept;
   }
@@ -256,10 +259,11 @@ export class Batch {
     slot.writer = writer;
     slot.agent = agent ?? null;
     this.#seq += 1;
+    this.#newest = slot;
     const { id } = this.#space;
     const lapsed = lapseText(lapse);
     const start = placeSum(id, slot.place);
-    slot.keySum = keySum(start, key, slot.version, expiresAtMs, slot.createdAtMs);
+    slot.keySum = keySum(start, slot.textOfKey, slot.version, expiresAtMs, slot.createdAtMs);
     slot.sum = entrySum(slot.keySum, atMs, writer, agent);
     this.#statements.append.run(
       id,
@@ -296,7 +300,8 @@ export class Batch {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
     const row = this.#statements.slot.get(this.#space.id, key) as SlotRow | undefined;
-    if (row !== undefined) requireSlot(this.#space.id, key, row);
+    const textOfKey = textSum(key);
+    if (row !== undefined) requireSlot(this.#space.id, key, textOfKey, row);
     const slot: Slot =
       row === undefined
         ? {
@@ -314,6 +319,7 @@ export class Batch {
             atMs: 0,
             writer: "",
             agent: null,
+            textOfKey,
             keySum: emptySum,
             sum: emptySum,
             wasFindable: false,
@@ -334,6 +340,7 @@ export class Batch {
             atMs: 0,
             writer: "",
             agent: null,
+            textOfKey,
             keySum: emptySum,
             sum: emptySum,
             wasFindable: row[5] === 1,

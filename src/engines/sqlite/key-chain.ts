@@ -1,5 +1,5 @@
 import { revisionAt } from "../../store/place.ts";
-import { damagedRecord, keySum, linkSum, placeSum, requireSum, slotSum, tombstoneSum } from "../../store/record-sum.ts";
+import { damagedRecord, keySum, linkSum, placeSum, requireSum, slotSum, textSum, tombstoneSum } from "../../store/record-sum.ts";
 import type { Range } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { logId, placeIn } from "./log-id.ts";
@@ -42,9 +42,17 @@ export interface RawHead extends Head {
 
 export function requireHead(namespaceId: number, row: RawHead): RawHead {
   const { k, place, anchor, ver, slot_sum, exp, created, findable } = row;
-  const computed = findable === null ? tombstoneSum(namespaceId, k, place, anchor, ver) : slotSum(keySum(placeSum(namespaceId, place), k, ver, exp, created), anchor, findable);
-  requireSum(computed, slot_sum, () => keyName(k));
+  if (findable === null) requireSum(tombstoneSum(namespaceId, k, place, anchor, ver), slot_sum, () => keyName(k));
+  else requireLiveHead(namespaceId, [place, k, ver, created, exp, anchor, findable, slot_sum]);
   return row;
+}
+
+/** A live key as an array, where many are read. */
+export const liveHeadColumns = "kv.place, kv.k, kv.ver, kv.created, kv.exp, kv.anchor, kv.findable, kv.slot_sum";
+export type LiveHead = [place: number, k: string, ver: number, created: number, exp: number | null, anchor: number | null, findable: number, slotSum: number];
+
+export function requireLiveHead(namespaceId: number, [place, k, ver, created, exp, anchor, findable, sum]: LiveHead): void {
+  requireSum(slotSum(keySum(placeSum(namespaceId, place), textSum(k), ver, exp, created), anchor, findable), sum, () => keyName(k));
 }
 
 export function readHead(connection: Connection, namespaceId: number, key: string): RawHead | undefined {

@@ -3,7 +3,7 @@ import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
 import { compareKeys } from "../../store/ranges.ts";
-import { damagedRecord, keySum, placeSum, postingSum, requestSum, requireSum, slotSum, termSum, tombstoneSum } from "../../store/record-sum.ts";
+import { damagedRecord, keySum, placeSum, postingSum, requestSum, requireSum, slotSum, termSum, textSum, tombstoneSum } from "../../store/record-sum.ts";
 import type { Committed, DumpPage, DumpQuery, IndexedText, LogRow, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
@@ -166,7 +166,7 @@ function loadKey(connection: Connection, statements: BatchStatements, space: Nam
   // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
   if (index === undefined || found?.place !== place || found.findable === 1) return;
   addDocument(connection, space.id, key, place, index);
-  const sum = slotSum(keySum(placeSum(space.id, place), key, found.ver, found.exp, found.created), found.anchor, 1);
+  const sum = slotSum(keySum(placeSum(space.id, place), textSum(key), found.ver, found.exp, found.created), found.anchor, 1);
   connection.statement("UPDATE kv SET findable = 1, slot_sum = ? WHERE ns = ? AND k = ?").run(sum, space.id, key);
 }
 

@@ -2,10 +2,10 @@ import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { revisionAt } from "../../store/place.ts";
 import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../store/record-sum.ts";
-import type { IndexedText, Revision, SearchAnswer, SearchQuery } from "../../store/store.ts";
+import type { IndexedText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import type { RawHead } from "./key-chain.ts";
-import { requireHead } from "./key-chain.ts";
+import type { LiveHead } from "./key-chain.ts";
+import { liveHeadColumns, requireLiveHead } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import { keyName, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
@@ -24,14 +24,15 @@ export function addDocument(connection: Connection, namespaceId: number, key: st
     .statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)")
     .run(namespaceId, key, areaId, place, length, names, documentSum(namespaceId, key, areaId, place, length, names));
   const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?)");
-  const sums = terms.map(([term]) => termSum(areaId, term));
-  for (const [i, [term, weight]] of terms.entries()) posting.run(areaId, term, place, weight, length, postingSum(sums[i] as number, place, weight, length));
+  const sumOfTerm: string[] = [];
+  for (const [term, weight] of terms) {
+    const sum = termSum(areaId, term);
+    posting.run(areaId, term, place, weight, length, postingSum(sum, place, weight, length));
+    sumOfTerm.push(`${JSON.stringify(term)}:${sum}`);
+  }
   connection
-    .statement(
-      `INSERT INTO term SELECT ?, t.value, 1, s.value - 1 FROM json_each(?) AS t CROSS JOIN json_each(?) AS s ON s.key = t.key WHERE true
-       ON CONFLICT DO UPDATE SET documents = documents + 1, sum = sum - 1`,
-    )
-    .run(areaId, names, JSON.stringify(sums));
+    .statement("INSERT INTO term SELECT ?, t.key, 1, t.value - 1 FROM json_each(?) AS t WHERE true ON CONFLICT DO UPDATE SET documents = documents + 1, sum = sum - 1")
+    .run(areaId, `{${sumOfTerm.join(",")}}`);
 }
 
 interface RawDocument {
@@ -98,16 +99,11 @@ interface Candidate {
   readonly length: number;
   readonly weights: number[];
 }
-interface Posting {
-  readonly place: number;
-  readonly weight: number;
-  readonly length: number;
-  readonly sum: number;
-}
+type Posting = [place: number, weight: number, length: number, sum: number];
 
 function requirePostings(areaId: number, term: string, postings: readonly Posting[]): readonly Posting[] {
   const start = termSum(areaId, term);
-  for (const { place, weight, length, sum } of postings) requireSum(postingSum(start, place, weight, length), sum, () => termName(term));
+  for (const [place, weight, length, sum] of postings) requireSum(postingSum(start, place, weight, length), sum, () => termName(term));
   return postings;
 }
 
@@ -132,13 +128,13 @@ export function beginSearch(connection: Connection, space: NamespaceRow, { areas
   const essential = new Set(essentialTerms(frequencies));
   const candidates = new Map<number, Candidate>();
   const noWeights = terms.map(() => 0);
-  const newest = connection.statement(`SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
+  const newest = connection.arrayStatement(`SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
   for (const i of essential) {
     const postings = areas.flatMap(({ id }) => requirePostings(id, terms[i] as string, newest.all(id, terms[i] as string) as Posting[]));
     // Counted when they were written: one that is missing would leave its entry out without a sign.
     if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(terms[i] as string));
-    if (areas.length > 1) postings.sort((a, b) => b.place - a.place);
-    for (const { place, weight, length } of postings.slice(0, limits.searchCandidatesMax)) {
+    if (areas.length > 1) postings.sort(([a], [b]) => b - a);
+    for (const [place, weight, length] of postings.slice(0, limits.searchCandidatesMax)) {
       const candidate = candidates.get(place) ?? { length, weights: [...noWeights] };
       candidate.weights[i] = weight;
       candidates.set(place, candidate);
@@ -153,11 +149,13 @@ export function beginSearch(connection: Connection, space: NamespaceRow, { areas
 /** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
 export function probeTerms(connection: Connection, { terms, areas, candidates, places, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
   // The postings of a common term are never walked as a whole: only the candidates' are looked up.
-  const probe = connection.statement("SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
+  const probe = connection.arrayStatement(
+    "SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value",
+  );
   for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
     const term = terms[i] as string;
     for (const { id } of areas)
-      for (const { place, weight } of requirePostings(id, term, probe.all(places, id, term) as Posting[])) (candidates.get(place) as Candidate).weights[i] = weight;
+      for (const [place, weight] of requirePostings(id, term, probe.all(places, id, term) as Posting[])) (candidates.get(place) as Candidate).weights[i] = weight;
     const turn = pause?.();
     if (turn !== undefined) return turn;
   }
@@ -167,22 +165,22 @@ export function probeTerms(connection: Connection, { terms, areas, candidates, p
 /** What of the candidates is live now. */
 export function finishSearch(connection: Connection, space: NamespaceRow, nowMs: number, search: TextSearch): SearchAnswer {
   const { areas, frequencies, candidates, places } = search;
-  // Outer joins: as long as nothing was written, whatever has postings is in the log and among the entries, or damaged.
   const found = connection
-    .statement(
-      `SELECT c.value AS at_place, kv.k, kv.place, kv.anchor, kv.ver, kv.slot_sum, kv.exp, kv.created, kv.findable
-       FROM json_each(?) AS c LEFT JOIN log ON log.id = ${logId("?", "c.value")} LEFT JOIN kv ON kv.ns = ? AND kv.k = log.k`,
+    .arrayStatement(
+      `SELECT ${liveHeadColumns} FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")} CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value`,
     )
-    .all(places, space.id, space.id) as (RawHead & { readonly at_place: number })[];
-  const hits = found.flatMap((row) => {
-    if (row.place !== row.at_place) {
-      // Replaced or removed since the candidates were chosen.
-      if (space.revision > search.revision) return [];
-      throw damagedRecord(rowName(row.at_place));
-    }
-    const { k, place, exp } = requireHead(space.id, row);
-    return exp === null || exp > nowMs ? [{ key: k, revision: revisionAt(place), ...(candidates.get(place) as Candidate) }] : [];
-  });
+    .all(places, space.id, space.id) as LiveHead[];
+  // Unless it was replaced or removed since the candidates were chosen, whatever has postings is in the log and among the entries, or damaged.
+  if (found.length < candidates.size && space.revision === search.revision) {
+    const there = new Set(found.map(([place]) => place));
+    throw damagedRecord(rowName([...candidates.keys()].find((place) => !there.has(place)) as number));
+  }
+  const hits: SearchHit[] = [];
+  for (const row of found) {
+    requireLiveHead(space.id, row);
+    const [place, key, , , exp] = row;
+    if (exp === null || exp > nowMs) hits.push({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) });
+  }
   return {
     revision: space.revision,
     documents: areas.reduce((sum, area) => sum + area.documents, 0),
