@@ -10,7 +10,7 @@ export default defineConfig({
     // No test is judged by how long it took: scripts/test ends a run in which nothing happens any more, and names the test that was running.
     testTimeout: 0,
     hookTimeout: 0,
-    expect: { poll: { timeout: 300_000, interval: 20 } },
+    expect: { poll: { timeout: 120_000, interval: 20 } },
     globalSetup: ["test/support/run-folder.ts", "test/support/worker-build.ts", "test/support/shared-builds.ts", "test/support/servers/shared-servers.ts"],
     sequence: { hooks: "list" },
   },

@@ -143,7 +143,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   "surfaces/cli/cli-vocabulary.ts inCliWords": "is given a tool's own description",
   "surfaces/connect/failure-line.ts refusalLine": "goes through messagesIn",
   "surfaces/connect/listen.ts updatedLine": "puts the text into JSON",
-  "surfaces/http/request-origin.ts isSameOrigin": "compares two headers as they are",
   "surfaces/mcp/http/answer-http.ts sendJson": "sends the text as it is",
   "surfaces/mcp/http/answer-http.ts sendAnswer": "sends the text as it is",
   "surfaces/mcp/subscriptions.ts subscribedBytesOf": "counts bytes",

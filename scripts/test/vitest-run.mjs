@@ -53,6 +53,7 @@ export async function runVitest({ root, args, results, progress, runtime = { nam
   const watch = setInterval(() => {
     for (const [file, { test, idleTicks }] of running) {
       running.set(file, { test, idleTicks: idleTicks + 1 });
+      if (idleTicks > 0 && (idleTicks * tickMs) % 60_000 === 0) progress.print(`      ${label(file)} has been at one test for ${(idleTicks * tickMs) / 60_000} min: ${test}`);
       if (idleTicks * tickMs < standstillMinutes * 60_000) continue;
       running.clear();
       fail(file, `FAIL ${label(file)}: no progress for ${standstillMinutes} minutes (${test}); the run was ended.`, `no progress for ${standstillMinutes} minutes: ${test}`);

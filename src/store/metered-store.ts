@@ -44,12 +44,6 @@ export function meteredStore(store: Store, gate: ReadGate): Store {
         () => store.log(query),
         ({ rows }) => bytesOfAll(rows),
       ),
-    async commit(commit) {
-      const result = await store.commit(commit);
-      // What stood in the way of a refused commit is shown to its caller.
-      if (!result.ok && result.reason === "checks") await gate.leave(0, bytesOfAll(result.failed.map(({ entry }) => ({ value: entry?.value ?? null }))));
-      return result;
-    },
     watch(...args) {
       gate.forget();
       return store.watch(...args);

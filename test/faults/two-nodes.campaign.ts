@@ -19,6 +19,7 @@ import { putUnderLoad } from "../support/kill-server/tool-load.ts";
 import type { Era, RawLines } from "../support/mcp-connection.ts";
 import { eras, paramsFor, shakeHands } from "../support/mcp-connection.ts";
 import { RoundRobinProxy } from "../support/round-robin-proxy.ts";
+import { scaled } from "../support/scale.ts";
 import { freePort } from "../support/servers/free-port.ts";
 
 let built: Awaited<ReturnType<typeof buildExecutable>>;
@@ -29,6 +30,8 @@ afterAll(() => built?.remove());
 
 const mixedLanes = 10;
 const counters = 4;
+/** Each node is killed so often. */
+const killsEach = scaled(1);
 const workMs = 1_500;
 const downMs = 700;
 
@@ -123,7 +126,9 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
     while (raised < atLeast) await systemClock.sleep(10);
   };
 
-  for (const node of [0, 1]) {
+  // A node that was killed while no call was on its way shows nothing: again, until some were cut off.
+  for (let kill = 0; kill < 2 * killsEach || balancer.figures.cut === 0; kill += 1) {
+    const node = kill % 2;
     await work();
     await nodes[node]?.stop("SIGKILL");
     await systemClock.sleep(downMs);
@@ -141,6 +146,7 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
   expect(tally).toMatchObject({ value: raised, version: raised });
 
   // Both watchers have come over both kills: what is written now reaches them.
+  while (watchers.some((raw) => updatesIn(raw) === 0)) await systemClock.sleep(5);
   const heard = watchers.map(updatesIn);
   await caller.call("state_set", { key: "tally", value: "the end", agent_id: "last" });
   journal.calls.push({ label: "last", tool: "state_set", args: { key: "tally", value: "the end", agent_id: "last" }, answers: [], cuts: 1, sent: 1 });
@@ -159,10 +165,8 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
     startedMs,
   );
   expect(violations).toEqual([]);
-  // Without a cut in the middle of a call, and without work on both nodes, nothing was shown.
+  // Without work on both nodes nothing was shown.
   expect(Math.min(...passed)).toBeGreaterThan(20);
-  expect(cut).toBeGreaterThan(0);
-  expect(Math.min(...heard)).toBeGreaterThan(0);
   for (const node of nodes) expect(await node.stop()).toMatchObject({ code: 0 });
 });
 

@@ -4,11 +4,19 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { mcpHeaders, postCall, toolCall } from "../support/http-messages.ts";
 import { head } from "../support/raw-http.ts";
+import { scaled } from "../support/scale.ts";
 import type { Attack, Target } from "./hostile-load.ts";
 import { reached, withstand } from "./hostile-load.ts";
 
-/** Each attack runs at a tenth first and then in full; what is waited for is told by the server's closing, not by the clock. */
-const timeout = 120_000;
+/** Each attack runs at a tenth first and then in full, hence the tens; what is waited for is told by the server's closing, not by the clock. */
+const idle = 10 * scaled(100, 10);
+const slow = 10 * scaled(50, 5);
+const large = 10 * scaled(4, 1);
+const unread = 10 * scaled(100, 10);
+const flooding = 10 * scaled(4, 1);
+const vanishing = 10 * scaled(1_000, 50);
+const callsEach = 10 * scaled(1_000, 50);
+const part = (whole: number, share: number): number => Math.round(whole * share);
 
 interface Peer {
   readonly socket: Socket;
@@ -60,34 +68,34 @@ const callHead = (port: number, token: string | undefined, length: number | unde
     ...(length === undefined ? { "transfer-encoding": "chunked" } : { "content-length": String(length) }),
   });
 
-test("1,000 connections that ask nothing are closed in time", { timeout }, async () => {
-  const attack: Attack = async ({ port }, share) => ({ sockets: 1_000 * share, ...(await statuses(dialMany(port, 1_000 * share, () => {}))) });
+test(`${idle} connections that ask nothing are closed in time`, async () => {
+  const attack: Attack = async ({ port }, share) => ({ sockets: part(idle, share), ...(await statuses(dialMany(port, part(idle, share), () => {}))) });
   const figures = await withstand("idle sockets", attack);
-  expect((figures["answered 408"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(1_000);
+  expect((figures["answered 408"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(idle);
 });
 
-/** 500 connections that go on a byte at a time from where `begin` ends. */
+/** Connections that go on a byte at a time from where `begin` ends. */
 const slowly =
   (begin: (target: Target, i: number) => string): Attack =>
   async (target, share) => {
-    const peers = dialMany(target.port, 500 * share, ({ socket }, i) => socket.write(begin(target, i)));
+    const peers = dialMany(target.port, part(slow, share), ({ socket }, i) => socket.write(begin(target, i)));
     const stop = trickle(peers);
     const counts = await statuses(peers);
     stop();
-    return { sockets: 500 * share, ...counts };
+    return { sockets: part(slow, share), ...counts };
   };
 
-test("500 heads that come a byte at a time are refused", { timeout }, async () => {
+test(`${slow} heads that come a byte at a time are refused`, async () => {
   const attack = slowly(() => "GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: ");
-  expect(await withstand("slow headers", attack)).toEqual({ sockets: 500, "answered 408": 500 });
+  expect(await withstand("slow headers", attack)).toEqual({ sockets: slow, "answered 408": slow });
 });
 
-test("500 bodies that come a byte at a time are refused", { timeout }, async () => {
+test(`${slow} bodies that come a byte at a time are refused`, async () => {
   const attack = slowly(({ port, tokens }, i) => `${callHead(port, tokens[1 + (i % 6)], 1_000_000)}{"jsonrpc":`);
-  expect(await withstand("slow bodies", attack)).toEqual({ sockets: 500, "answered 408": 500 });
+  expect(await withstand("slow bodies", attack)).toEqual({ sockets: slow, "answered 408": slow });
 });
 
-test("bodies of 100 MB are refused without being taken", { timeout }, async () => {
+test("bodies of 100 MB are refused without being taken", async () => {
   const megabyte = Buffer.alloc(1_000_000, 0x20);
   /** Sends until the server has enough of it. */
   const pour = ({ socket }: Peer, chunked: boolean): void => {
@@ -106,22 +114,22 @@ test("bodies of 100 MB are refused without being taken", { timeout }, async () =
   const figures = await withstand(
     "100 MB bodies",
     async ({ port, tokens }, share) => {
-      const peers = dialMany(port, 40 * share, (peer, i) => {
+      const peers = dialMany(port, part(large, share), (peer, i) => {
         peer.socket.write(callHead(port, tokens[1 + (i % 6)], i % 2 === 0 ? 100_000_000 : undefined));
         pour(peer, i % 2 === 1);
       });
       const counts = await statuses(peers);
-      return { bodies: 40 * share, "sent MB": Math.round(peers.reduce((sum, { socket }) => sum + socket.bytesWritten, 0) / 1e6), ...counts };
+      return { bodies: part(large, share), "sent MB": Math.round(peers.reduce((sum, { socket }) => sum + socket.bytesWritten, 0) / 1e6), ...counts };
     },
     // With the product's own times: they are to be refused for their size, not because a busy machine is slow to take them.
     { firstShare: 1, times: {} },
   );
   // Half say how long they are and half do not; some are closed before they have read why.
-  expect(figures["answered 413"]).toBeGreaterThanOrEqual(20);
-  expect((figures["answered 413"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(40);
+  expect(figures["answered 413"]).toBeGreaterThanOrEqual(large / 2);
+  expect((figures["answered 413"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(large);
 });
 
-test("1,000 streams that nobody reads, and 40 that are flooded, cost little and are closed", { timeout }, async () => {
+test(`${unread} streams that nobody reads, and ${flooding} that are flooded, cost little and are closed`, async () => {
   const figures = await withstand(
     "unread streams",
     async (target, share) => {
@@ -133,22 +141,22 @@ test("1,000 streams that nobody reads, and 40 that are flooded, cost little and 
         socket.write(head("GET", path, port, { connection: "keep-alive", ...authorized(tokens[token]) }));
         return socket;
       };
-      const quiet = Array.from({ length: 1_000 * share }, (_, i) => ask(`/api/ns/t${1 + (i % 5)}/events`, 1 + (i % 5)));
-      await reached(target, ({ streams }) => streams === 1_000 * share);
+      const quiet = Array.from({ length: part(unread, share) }, (_, i) => ask(`/api/ns/t${1 + (i % 5)}/events`, 1 + (i % 5)));
+      await reached(target, ({ streams }) => streams === part(unread, share));
       const [, endedBefore] = (await target.look()).fixtureStreams;
-      const flooded = Array.from({ length: 40 * share }, (_, i) => ask("/api/fixture/flood", 6 + (i % 2)));
+      const flooded = Array.from({ length: part(flooding, share) }, (_, i) => ask("/api/fixture/flood", 6 + (i % 2)));
       // The server cuts off those that are flooded. For those that are quiet nothing is held; they may stay.
-      const { streams, fixtureStreams } = await reached(target, ({ fixtureStreams: [, ended] }) => ended - endedBefore === 40 * share);
+      const { streams, fixtureStreams } = await reached(target, ({ fixtureStreams: [, ended] }) => ended - endedBefore === part(flooding, share));
       for (const socket of [...quiet, ...flooded]) socket.resetAndDestroy();
       return { "quiet streams left": streams, "flooded streams cut off": fixtureStreams[1] - endedBefore };
       // Only what nobody reads is short of time: a busy machine may take more than a second to send a thousand heads, and none of those cut off for that would become a stream.
     },
     { times: { unreadMsMax: 1_000 } },
   );
-  expect(figures).toEqual({ "quiet streams left": 1_000, "flooded streams cut off": 40 });
+  expect(figures).toEqual({ "quiet streams left": unread, "flooded streams cut off": flooding });
 });
 
-test("10,000 callers that vanish in the middle of a call leave nothing behind", { timeout }, async () => {
+test(`${vanishing} callers that vanish in the middle of a call leave nothing behind`, async () => {
   const body = JSON.stringify(toolCall("state_set", { key: "gone", value: "x".repeat(200) }));
   const vanish = async ({ port, tokens }: Target, i: number): Promise<void> => {
     const { socket, closed } = dial(port);
@@ -161,7 +169,7 @@ test("10,000 callers that vanish in the middle of a call leave nothing behind", 
   const figures = await withstand("disconnects", async (target, share) => {
     let next = 0;
     const worker = async (): Promise<void> => {
-      while (next < 10_000 * share) {
+      while (next < part(vanishing, share)) {
         next += 1;
         await vanish(target, next);
       }
@@ -169,10 +177,10 @@ test("10,000 callers that vanish in the middle of a call leave nothing behind", 
     await Promise.all(Array.from({ length: 24 }, worker));
     return { disconnects: next };
   });
-  expect(figures).toEqual({ disconnects: 10_000 });
+  expect(figures).toEqual({ disconnects: vanishing });
 });
 
-test("two clients that use the same ids for 10,000 calls each get their own answers", { timeout }, async () => {
+test(`two clients that use the same ids for ${callsEach} calls each get their own answers`, async () => {
   const figures = await withstand("equal ids", async (target, share) => {
     let wrong = 0;
     let answers = 0;
@@ -180,7 +188,7 @@ test("two clients that use the same ids for 10,000 calls each get their own answ
       const agent = new Agent({ keepAlive: true, maxSockets: 16 });
       let id = 0;
       const lane = async (): Promise<void> => {
-        while (id < 10_000 * share) {
+        while (id < part(callsEach, share)) {
           id += 1;
           const [mine, key] = [id, `${token}/${id}`];
           const answer = await postCall({ port: target.port, agent, token: target.tokens[token] as string }, "state_set", { key, value: mine }, mine);
@@ -194,5 +202,5 @@ test("two clients that use the same ids for 10,000 calls each get their own answ
     await Promise.all([client(1), client(2)]);
     return { answers, wrong };
   });
-  expect(figures).toEqual({ answers: 20_000, wrong: 0 });
+  expect(figures).toEqual({ answers: 2 * callsEach, wrong: 0 });
 });

@@ -9,7 +9,6 @@ export interface Difference {
 export const differences: readonly Difference[] = [
   { tool: "sidecar_health", field: "backend", reason: "It names the engine." },
   { tool: "sidecar_health", field: "engine", reason: "Each engine tells its own facts: versions, settings read back, sizes, what an acknowledged write survives." },
-  { tool: "sidecar_reset", field: "backup", reason: "Only a store that is a file can be copied by Holdfast alone; a server's backups are its operator's." },
 ];
 
 /** The answer with the fields in which engines differ left out; they are given beside it, by name. */

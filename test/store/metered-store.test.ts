@@ -75,13 +75,6 @@ test("reads without values reserve nothing; whoever begins to wait holds nothing
   expect([gate.heldBytes, budget.usedBytes]).toEqual([0, 0]);
 });
 
-test("what was in the way of a refused commit is held too", async () => {
-  const { open } = await openMetered(100_000);
-  const { gate, store } = open();
-  await store.commit({ writer: "w", checks: [{ key: "k/1", version: 9 }], writes: [{ op: "put", key: "k/1", value: 1 }] });
-  expect(gate.heldBytes).toBeGreaterThanOrEqual(100_000);
-});
-
 test("a read that fails, and one whose caller is gone, leave nothing held", async () => {
   const { budget, open } = await openMetered(10);
   const { gate, store } = open();

@@ -6,6 +6,7 @@ import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
+import type { Log } from "../../src/kernel/log.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
@@ -14,12 +15,11 @@ import { atPace } from "../support/pace.ts";
 import type { RedisServer } from "../support/servers/redis-server.ts";
 import { startRedis, startReplicaOf } from "../support/servers/redis-server.ts";
 import { soon } from "../support/soon.ts";
-import { stopTime } from "../support/stopped-time.ts";
 import { codeOf, commit, commitOf, put } from "./conformance/fixture.ts";
 
 const name = "n";
-const open = async (server: RedisServer, query = ""): Promise<{ engine: Engine; store: Store } & AsyncDisposable> => {
-  const engine = await openRedisEngine({ url: `${server.url}${query}` });
+const open = async (server: RedisServer, query = "", log: Log = silentLog): Promise<{ engine: Engine; store: Store } & AsyncDisposable> => {
+  const engine = await openRedisEngine({ url: `${server.url}${query}`, log });
   return { engine, store: openNamespaceStore(engine, name, systemClock), [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 };
 /** Where a leap ends, the time says. */
@@ -142,13 +142,16 @@ test("a server that answers no more ends calls at their deadline: a write as unk
 
 test("a server that has been gone for longer than a call may last is not waited for any more", async () => {
   await using server = await startRedis();
-  await using opened = await open(server, "?deadline=10m");
+  const logged: string[] = [];
+  await using opened = await open(server, "?deadline=10m", (_level, event) => void logged.push(event));
   await commit(opened.store, put("a"));
-  const time = stopTime();
   await server.kill9();
   const waiting = codeOf(opened.store.read(everything));
-  // What is asked for from now on would otherwise be waited for, for ten minutes more.
-  time.pass(601_000);
+  await soon(() => expect(logged).toContain("redis_not_connected"));
+  // Time jumps, and goes on: what is asked for from now on would otherwise be waited for, for ten minutes more.
+  const now = performance.now.bind(performance);
+  const later = vi.spyOn(performance, "now").mockImplementation(() => now() + 601_000);
+  onTestFinished(() => void later.mockRestore());
   expect(await codeOf(opened.store.commit(commitOf(put("a", 2))))).toBe("unavailable");
   expect(await waiting).toBe("unavailable");
 });

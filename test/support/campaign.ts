@@ -6,6 +6,7 @@ import type { EngineUnderTest } from "./engines.ts";
 import { engineNamed } from "./engines.ts";
 import type { Fault } from "./faulty-engine.ts";
 import { faults } from "./faulty-engine.ts";
+import { openProgress } from "./open-progress.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { workersDir } from "./worker-build.ts";
 
@@ -33,8 +34,9 @@ export async function openCampaign({
   const storeUrl = await on.freshUrl();
   const engine = await openEngine(storeUrl);
   onTestFinished(() => engine[Symbol.asyncDispose]());
+  const tell = openProgress(`campaign on ${on.name}`);
   const worker = meeting === undefined ? verifyWorker(fault) : verifyWorker(fault, String(meeting), await temporaryFolder());
-  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker, seed };
+  return { storeUrl, engine: auditorFault === undefined ? engine : faults[auditorFault](engine), namespace: "campaign", worker, seed, onProgress: (done) => tell(done, 1) };
 }
 
 /** The figures stand in the test's output, so that a report can quote them. */
@@ -51,25 +53,8 @@ export async function runAndPrint(what: string, campaign: () => Promise<Campaign
   return result;
 }
 
-/**
- * The faults that one of a few campaigns finds. Which calls meet in one is chance, and only those that do can show a fault: another follows until one has shown what it must.
- * `attempt` is for a place of its own.
- */
-export async function untilFound(campaign: (attempt: number) => Promise<CampaignResult>, isShown: (faults: readonly string[]) => boolean): Promise<readonly string[]> {
-  let found: readonly string[] = [];
-  for (let attempt = 0; attempt < campaignsMax && !isShown(found); attempt += 1) found = faultsIn(await campaign(attempt));
-  return found;
-}
-
-const campaignsMax = 6;
-
 /** What was lost is either missing at the end of the log or followed by another commit in its place. */
 export const showsLoss = (faults: readonly string[]): boolean => faults.includes("acknowledged_commit_missing") || faults.includes("acknowledged_commit_differs");
-
-export const shows =
-  (...wanted: readonly string[]) =>
-  (faults: readonly string[]): boolean =>
-    wanted.every((fault) => faults.includes(fault));
 
 /** The same campaign elsewhere in the same store. */
 export const elsewhere = (context: CampaignContext, attempt: number): CampaignContext => ({

@@ -104,12 +104,19 @@ test("a black hole for answers lets the request arrive and loses only what comes
 
 test("in a black hole the server does not learn that the client hung up", async () => {
   const { echo, proxy, client } = await openRoad();
+  const connections = (): Promise<number> => new Promise((resolve) => echo.server.getConnections((_error, count) => resolve(count)));
   await proxy.set({ kind: "black-hole" });
-  client.socket.destroy();
-  await delay(50);
-  expect(await new Promise((resolve) => echo.server.getConnections((_error, count) => resolve(count)))).toBe(1);
+  client.say("lost");
+  client.socket.end();
+  await expect.poll(() => proxy.counters.lostBytes).toBe(4);
+  // The end came right behind those bytes, and this takes longer.
+  const next = await openClient(echo.port);
+  next.say("heard");
+  expect(await next.received(5)).toBe("heard");
+  expect(await connections()).toBe(2);
+  next.socket.destroy();
   await proxy.heal();
-  await expect.poll(() => new Promise((resolve) => echo.server.getConnections((_error, count) => resolve(count)))).toBe(0);
+  await expect.poll(connections).toBe(0);
 });
 
 test("a reset ends open connections at once and new ones on arrival", async () => {

@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { leaseKeys, workflowKeys } from "../../src/domain/keyspace.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { keyRange } from "../../src/store/ranges.ts";
 import type { CommitResult, Engine, PreparedCommit } from "../../src/store/store.ts";
+import { PaceSampler } from "./pace.ts";
 
 /**
  * Engines with a planted fault, each of a kind that a real engine could have. A checker counts only when it has been seen to catch one of these.
@@ -40,8 +42,12 @@ export const faults = {
   metCounters: (engine: Engine): Engine => meetingAt(engine, "counter"),
   /** The same for claims of a run. */
   metClaims: (engine: Engine): Engine => meetingAt(engine, "lease/holder/"),
-  /** The first holder of a lease stops, as by SIGSTOP from outside, before its first write under it, of which the checks are dropped. */
-  stoppedHolder: (engine: Engine): Engine => stoppingBefore(engine, (commit) => commit.writer === "lease-1" && commit.writes.some(({ key }) => key.includes("guarded/")), 1),
+  /** Drops the checks of those commits only that a whole run of verify is sure to see overtaken: of counters and of claims that meet, and of a holder that is replaced. */
+  overtaken: (engine: Engine): Engine => replacedUnderLeases(meetingAt(meetingAt(engine, "counter", "increment-"), "lease/holder/", "claim-"), leasesOfHolder),
+  /** The first holder of a lease makes its first write under it only when it was replaced, and without checks. */
+  replacedHolder: (engine: Engine): Engine => replacedUnderLeases(engine, 1),
+  /** The third worker of a hand-over, which its parent stops when it has sent its second step, commits that step only when it was replaced, and without checks. */
+  replacedWorker: (engine: Engine): Engine => replacedAtStep(engine, "steps-3", 2),
   /** Forgets request keys: a retry is a new request. */
   forgottenRequestKeys: (engine: Engine): Engine =>
     override(
@@ -68,12 +74,12 @@ export const faults = {
     }),
   /** Loses the second half of a large commit. */
   halfCommits: (engine: Engine): Engine => onCommits(engine, (commit) => ({ ...commit, writes: commit.writes.slice(0, Math.ceil(commit.writes.length / 2)) })),
-  /** Every fifth revision is missing from the log. */
+  /** Every fifth revision is missing from the log, but for the end of a load, for which everybody waits. */
   lostLogRecords: (engine: Engine): Engine =>
     override(engine, {
       log: async (namespace, query) => {
         const page = await engine.log(namespace, query);
-        return { ...page, rows: page.rows.filter((row) => row.revision % 5 !== 0) };
+        return { ...page, rows: page.rows.filter((row) => row.revision % 5 !== 0 || row.writer === endWriter) };
       },
     }),
   /** Entries end a few milliseconds before their time. */
@@ -112,10 +118,10 @@ export const faults = {
         }
       },
     }),
-  /** Now and then a read does not come back. */
-  endlessReads: (engine: Engine): Engine => everySoOften(engine, () => new Promise(() => {})),
-  /** Now and then a read takes far longer than it may. */
-  lateReads: (engine: Engine): Engine => everySoOften(engine, () => new Promise((resolve) => setTimeout(resolve, 2_500))),
+  /** One read of each process does not come back. */
+  endlessReads: (engine: Engine): Engine => beforeFaultyRead(engine, () => new Promise(() => {})),
+  /** One read of each process takes far longer than it may, by whatever pace its machine has. */
+  lateReads: (engine: Engine): Engine => beforeFaultyRead(engine, waitTooLong),
 } as const satisfies Record<string, (engine: Engine) => Engine>;
 
 export type Fault = keyof typeof faults;
@@ -123,31 +129,19 @@ export type Fault = keyof typeof faults;
 const onCommits = (engine: Engine, change: (commit: PreparedCommit) => PreparedCommit): Engine =>
   override(engine, { commit: (namespace, batch) => engine.commit(namespace, batch.map(change)) });
 
-/** Stops this process right before the commit of that kind whose turn it is, and drops the checks of that one. */
-function stoppingBefore(engine: Engine, isMeant: (commit: PreparedCommit) => boolean, turn: number): Engine {
-  let met = 0;
-  return override(engine, {
-    commit(namespace, batch) {
-      if (batch.some(isMeant)) met += 1;
-      if (met !== turn || !batch.some(isMeant)) return engine.commit(namespace, batch);
-      process.kill(process.pid, "SIGSTOP");
-      return engine.commit(
-        namespace,
-        batch.map((commit) => ({ ...commit, checks: [] })),
-      );
-    },
-  });
-}
-
-/** Drops checks; before a commit of such a key it waits for as many processes as its third argument says, in the folder that its fourth one names. */
-function meetingAt(engine: Engine, word: string): Engine {
+/**
+ * Drops the checks of these writers; before a commit of such a key it waits for as many processes as its third argument says, in the folder that its
+ * fourth one names.
+ */
+function meetingAt(engine: Engine, word: string, writers = ""): Engine {
   const [, , , count = "1", folder = ""] = process.argv;
   let round = 0;
   return override(engine, {
     async commit(namespace, batch) {
+      if (!batch.some(({ writer }) => writer.startsWith(writers))) return engine.commit(namespace, batch);
       if (batch.some(({ checks, writes }) => checks.length > 0 && writes.some(({ key }) => key.includes(word)))) {
         round += 1;
-        const place = join(folder, String(round));
+        const place = join(folder, word, String(round));
         mkdirSync(place, { recursive: true });
         writeFileSync(join(place, String(process.pid)), "");
         while (readdirSync(place).length < Number(count)) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -160,12 +154,71 @@ function meetingAt(engine: Engine, word: string): Engine {
   });
 }
 
-function everySoOften(engine: Engine, wait: () => Promise<void>): Engine {
+/** As many leases as one holder of verify has. */
+const leasesOfHolder = 10;
+
+/** When the first holder has so many leases, its next writes under them wait until another holds these, and go without their checks. */
+function replacedUnderLeases(engine: Engine, leases: number): Engine {
+  const taken = new Set<string>();
+  let isOver = false;
+  const resourceOf = ({ writer, writes }: PreparedCommit): string | undefined => (writer === "lease-1" ? /guarded\/(.*)/.exec(writes[0]?.key ?? "")?.[1] : undefined);
+  return override(engine, {
+    async commit(namespace, batch) {
+      const meant = batch.map(resourceOf).filter((resource) => resource !== undefined);
+      if (meant.length === 0 || taken.size < leases || isOver) {
+        for (const { writer, writes } of batch) for (const { key } of writes) if (writer === "lease-1" && key.startsWith("lease/holder/")) taken.add(key);
+        return engine.commit(namespace, batch);
+      }
+      isOver = true;
+      for (const resource of meant) await untilReplaced(engine, namespace, resource, "lease-1");
+      return engine.commit(
+        namespace,
+        batch.map((commit) => ({ ...commit, checks: [] })),
+      );
+    },
+  });
+}
+
+/** Where this worker commits its nth step, it waits until another has its run, and commits without checks. */
+function replacedAtStep(engine: Engine, worker: string, turn: number): Engine {
+  const steps = new Set<string>();
+  return override(engine, {
+    async commit(namespace, batch) {
+      const [commit] = batch;
+      const run = /^workflow\/step\/([^/]+)\//.exec(commit?.writes.find(({ key }) => key.startsWith("workflow/step/"))?.key ?? "")?.[1];
+      if (commit?.writer !== worker || run === undefined) return engine.commit(namespace, batch);
+      for (const { key } of commit.writes) if (key.startsWith("workflow/step/")) steps.add(key);
+      if (steps.size !== turn) return engine.commit(namespace, batch);
+      await untilReplaced(engine, namespace, workflowKeys.resource(run), worker);
+      return engine.commit(namespace, [{ ...commit, checks: [] }, ...batch.slice(1)]);
+    },
+  });
+}
+
+async function untilReplaced(engine: Engine, namespace: string, resource: string, holder: string): Promise<void> {
+  const isReplaced = async (): Promise<boolean> =>
+    (await engine.read(namespace, [keyRange(leaseKeys.holder(resource))], { limit: 1 })).entries.some(({ writer }) => writer !== holder);
+  while (!(await isReplaced())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Writes the last commit of a load. */
+export const endWriter = "the end";
+
+/** Which read of a process it is that is endless or late. */
+export const faultyRead = 20;
+export const lateMs = 3_000;
+
+async function waitTooLong(): Promise<void> {
+  using sampler = new PaceSampler();
+  for (const fromMs = performance.now(); performance.now() - fromMs < lateMs * sampler.since(fromMs); ) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+function beforeFaultyRead(engine: Engine, wait: () => Promise<void>): Engine {
   let reads = 0;
   return override(engine, {
     async read(namespace, ranges, options) {
       reads += 1;
-      if (reads % 20 === 0) await wait();
+      if (reads === faultyRead) await wait();
       return engine.read(namespace, ranges, options);
     },
   });

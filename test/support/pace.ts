@@ -4,33 +4,61 @@ import { createHash } from "node:crypto";
 const work = Buffer.alloc(1_048_576, 7);
 const quietMs = 1;
 const everyMs = 100;
+/** A quarter of an hour: no promise is about a longer span. */
+const samplesMax = 9_000;
 
-const sampleMs = (): number => {
+const sampleRatio = (): number => {
   const startMs = performance.now();
   createHash("sha256").update(work).digest();
-  return performance.now() - startMs;
+  return (performance.now() - startMs) / quietMs;
 };
 
 /**
+ * Samples how many times slower than a quiet machine this one is, as long as the process runs. A timer that comes late counts as well, because a
+ * process that is not scheduled cannot keep a promise.
+ */
+export class PaceSampler {
+  readonly #samples: { readonly atMs: number; readonly ratio: number }[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #dueMs = performance.now() + everyMs;
+
+  constructor() {
+    this.#samples.push({ atMs: performance.now(), ratio: sampleRatio() });
+    this.#timer = setInterval(() => this.#sample(), everyMs).unref();
+  }
+
+  /** The average since then; at least 1. */
+  since(fromMs: number): number {
+    const late = this.#lateRatio();
+    const ratios = [sampleRatio(), ...(late > 1 ? [late] : [])];
+    for (let i = this.#samples.length - 1; i >= 0 && (this.#samples[i]?.atMs as number) >= fromMs; i -= 1) ratios.push(this.#samples[i]?.ratio as number);
+    return Math.max(1, ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  #sample(): void {
+    this.#samples.push({ atMs: performance.now(), ratio: Math.max(sampleRatio(), this.#lateRatio()) });
+    if (this.#samples.length > samplesMax) this.#samples.splice(0, samplesMax / 2);
+    this.#dueMs = performance.now() + everyMs;
+  }
+
+  #lateRatio(): number {
+    return (everyMs + Math.max(0, performance.now() - this.#dueMs)) / everyMs;
+  }
+}
+
+/**
  * Measures a promise that is itself a time, such as recovery within five seconds. `pace` says how many times slower than a quiet machine this one was
- * over that very span: compare `ms` with the promised time multiplied by `pace`. A timer that comes late counts as well, because a process that is not
- * scheduled cannot keep a promise.
+ * over that very span: compare `ms` with the promised time multiplied by `pace`.
  */
 export async function atPace<T>(measured: () => Promise<T>): Promise<{ readonly ms: number; readonly pace: number; readonly value: T }> {
-  const ratios = [sampleMs() / quietMs];
-  let dueMs = performance.now() + everyMs;
-  const sampler = setInterval(() => {
-    const lateMs = Math.max(0, performance.now() - dueMs);
-    ratios.push(Math.max(sampleMs() / quietMs, (everyMs + lateMs) / everyMs));
-    dueMs = performance.now() + everyMs;
-  }, everyMs);
+  const beforeMs = performance.now();
+  using sampler = new PaceSampler();
   const startMs = performance.now();
-  try {
-    const value = await measured();
-    const ms = performance.now() - startMs;
-    ratios.push(sampleMs() / quietMs);
-    return { ms, pace: Math.max(1, ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length), value };
-  } finally {
-    clearInterval(sampler);
-  }
+  const value = await measured();
+  const ms = performance.now() - startMs;
+  return { ms, pace: sampler.since(beforeMs), value };
 }

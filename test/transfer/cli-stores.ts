@@ -33,6 +33,8 @@ export async function runOnStores(args: readonly string[], { signal }: { readonl
     onSignal(listener) {
       const press = (): void => listener("SIGINT");
       signal?.addEventListener("abort", press);
+      // Pressed before anybody listened: the key counts as soon as somebody does.
+      if (signal?.aborted) queueMicrotask(press);
       return () => signal?.removeEventListener("abort", press);
     },
   };

@@ -367,7 +367,7 @@ describe("a file that is not whole is refused with nothing changed:", () => {
       stderr: expect.stringContaining("has format 2; this Holdfast reads formats up to 1"),
     });
     expect(await holdfast("restore", folder, "--store", copy, "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining("is a folder") });
-    expect(await holdfast("restore", join(folder, "none"), "--store", copy, "--yes")).toMatchObject({ code: 3, stderr: expect.stringContaining("no such file") });
+    expect(await holdfast("restore", join(folder, "none"), "--store", copy, "--yes")).toMatchObject({ code: 3, stderr: expect.stringContaining("there is no file") });
     expect(await holdfast("import", join(folder, "none"), "--store", copy, "--yes")).toMatchObject({ code: 3 });
     expect(await holdfast("restore", "--store", copy)).toMatchObject({ code: 2, stderr: expect.stringContaining("<file>: is missing") });
     expect(await holdfast("restore", file, "--store", copy, "--read-only", "--yes")).toMatchObject({

@@ -79,7 +79,7 @@ describe("a backup is restored", () => {
       const there = fresh(name);
       expect(await on(there, "restore", backup, "--at", at, "--yes")).toMatchObject({ namespaces: [{ history_through: 3 }] });
       expect(await on(there, "get", "a")).toMatchObject({ value: 1, version: 1 });
-      expect((await on(there, "ls")).keys).toHaveLength(2);
+      expect((await on(there, "ls")).entries).toHaveLength(2);
       expect(JSON.stringify(await on(there, "knowledge", "recall", "heavy parcels"))).toContain("thirty kilos");
       expect(JSON.stringify(await on(there, "knowledge", "recall", "letters"))).not.toContain("another matter");
       // What was asked after that moment has not been asked.
@@ -138,7 +138,7 @@ describe("in place, a namespace in use", () => {
     expect(await here("restore", "--in-place", "--at", "2", "--yes")).toEqual({ namespace: "default", restored_to: 2, written: 2, removed: 1, same: 0, revision: 6 });
     expect(await here("get", "a")).toMatchObject({ value: 1, version: 2 });
     expect(await here("get", "b")).toMatchObject({ value: { deep: [1] }, version: 3 });
-    expect((await here("ls")).keys).toHaveLength(2);
+    expect((await here("ls")).entries).toHaveLength(2);
     expect((await here("history", "log")).entries).toMatchObject([
       { op: "restore", key: "new" },
       { op: "restore", key: "b" },
@@ -152,7 +152,7 @@ describe("in place, a namespace in use", () => {
     expect(await here("restore", "--in-place", "--at", "2", "--yes")).toMatchObject({ written: 0, removed: 0, same: 2, revision: 6 });
     // And the way back, by the same way.
     expect(await here("restore", "--in-place", "--at", "5", "--yes")).toMatchObject({ written: 2, removed: 1 });
-    expect((await here("ls")).keys).toHaveLength(2);
+    expect((await here("ls")).entries).toHaveLength(2);
   });
 
   test("takes the past from a file too, and finds its texts again", async () => {

@@ -14,7 +14,7 @@ const load = loadJob(() => opened as Engine);
 await runVerifyWorker(
   process.stdin,
   async (url) => {
-    const engine = await openPatiently(url, 10);
+    const engine = await openPatiently(url);
     opened = fault === undefined ? engine : faults[fault](engine);
     return opened;
   },
@@ -22,12 +22,12 @@ await runVerifyWorker(
 );
 
 /** On a busy machine the short deadline of a campaign may not be enough for a process that is still starting. */
-async function openPatiently(url: string, attempts: number): Promise<Engine> {
+async function openPatiently(url: string): Promise<Engine> {
   try {
     return await openEngine(url);
   } catch (error) {
-    if (attempts <= 1 || !isHoldfastError(error, "unavailable")) throw error;
+    if (!isHoldfastError(error, "unavailable")) throw error;
     await delay(100);
-    return openPatiently(url, attempts - 1);
+    return openPatiently(url);
   }
 }

@@ -9,7 +9,7 @@ export interface HttpClientRequest {
   /** Reads alone: what others write cannot be waited for. */
   readonly onlyReads?: boolean;
 }
-/** Since the last report. */
+/** Since the last report. Asked for one with `calls`, it is given when so many were made. */
 export interface HttpClientReport {
   readonly calls: number;
   readonly failed: number;
@@ -43,11 +43,13 @@ async function work(): Promise<void> {
 
 void work();
 for (;;) {
-  if ((await port.next<string>()) === "stop") {
+  const wanted = await port.next<"stop" | { readonly calls: number }>();
+  if (wanted === "stop") {
     stopped = true;
     agent.destroy();
     process.exit(0);
   }
+  while (took.length < wanted.calls) await new Promise((resolve) => setTimeout(resolve, 2));
   const sorted = took.toSorted((a, b) => a - b);
   const at = (share: number): number => Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) * 10) / 10;
   port.send({ calls: sorted.length, failed, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) } satisfies HttpClientReport);

@@ -16,21 +16,21 @@ const ttlMs = 120;
 /** A stale holder tries every few milliseconds; on a busy machine its next try may still take a while. */
 const refusalPatienceMs = 60_000;
 const crewSize = 3;
+/** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
+const lockPatienceMs = 400;
 
 export interface FencingSize {
   readonly takeOvers: number;
   /** Independent crews of workers, each with its own leases. */
   readonly crews: number;
   readonly leasesPerCrew: number;
-  /** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
-  readonly lockPatienceMs?: number;
 }
 
 /**
  * G7. A holder is stopped (SIGSTOP) while it writes under its tokens, sleeps past its time to live, is replaced, and is continued (SIGCONT):
  * it goes on writing as if nothing had happened, and every such write must be refused. At most one holder at a time, tokens only grow.
  */
-export async function fencing(context: CampaignContext, { takeOvers, crews, leasesPerCrew, lockPatienceMs = 400 }: FencingSize): Promise<CampaignResult> {
+export async function fencing(context: CampaignContext, { takeOvers, crews, leasesPerCrew }: FencingSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "fencing");
   const tally = new Tally();
   const crew = async (index: number): Promise<void> => {

@@ -11,10 +11,12 @@ import { Violations } from "../checkers/violation.ts";
 import { readWholeLog } from "../read-whole.ts";
 import type { Message, WorkerProcess } from "../worker-process.ts";
 
-const ttlMs = 60;
+/** A worker stopped in the middle of a transaction keeps the file locked; it is let out of it when its successor waits this long. */
+const lockPatienceMs = 400;
+
 export interface HandoverSize {
-  /** A worker stopped in the middle of a transaction keeps the file locked; it is let out of it when its successor waits this long. */
-  readonly lockPatienceMs?: number;
+  /** How long a worker's claim lasts after each of its steps. */
+  readonly ttlMs?: number;
   readonly runs: number;
   readonly steps: number;
   readonly inParallel: number;
@@ -24,7 +26,7 @@ export interface HandoverSize {
  * G8. Runs of several steps, whose workers are killed right after one of the lines they say (claimed, sending a step, step acknowledged, sending the next):
  * every point between two of them is met. A successor takes over. Every third worker is stopped instead, and continued when it has been replaced.
  */
-export async function handovers(context: CampaignContext, { runs, steps, inParallel, lockPatienceMs = 400 }: HandoverSize): Promise<CampaignResult> {
+export async function handovers(context: CampaignContext, { runs, steps, inParallel, ttlMs = 60 }: HandoverSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "handover");
   const violations: Violation[] = [];
   const told = new Map<string, readonly Handover[]>();
@@ -35,7 +37,7 @@ export async function handovers(context: CampaignContext, { runs, steps, inParal
       const run = `run-${next}`;
       next += 1;
       await createRun(arena.scope, { name: run, runId: run });
-      const relay = new Relay(arena, run, steps, lockPatienceMs);
+      const relay = new Relay(arena, run, { steps, ttlMs });
       await relay.run();
       told.set(run, relay.handovers);
       figures.killed += relay.killed;
@@ -63,23 +65,21 @@ class Relay {
   refused = 0;
   readonly #arena: Arena;
   readonly #run: string;
-  readonly #steps: number;
-  readonly #lockPatienceMs: number;
+  readonly #size: Required<Pick<HandoverSize, "steps" | "ttlMs">>;
   #acknowledged = 0;
   #sent = 0;
   #finished = false;
 
-  constructor(arena: Arena, run: string, steps: number, lockPatienceMs: number) {
+  constructor(arena: Arena, run: string, size: Required<Pick<HandoverSize, "steps" | "ttlMs">>) {
     this.#arena = arena;
     this.#run = run;
-    this.#steps = steps;
-    this.#lockPatienceMs = lockPatienceMs;
+    this.#size = size;
   }
 
   async run(): Promise<void> {
     let sleeper: Leg | undefined;
     for (let cut = 1; !this.#finished; cut += 1) {
-      const isLast = cut > this.#steps;
+      const isLast = cut > this.#size.steps;
       const leg = this.#start(isLast ? Number.POSITIVE_INFINITY : 1 + (cut % 4), cut % 3 === 0 && !isLast);
       if (sleeper !== undefined) await this.#replace(sleeper, leg);
       sleeper = undefined;
@@ -121,14 +121,14 @@ class Relay {
       }
       if (said >= lines || this.#finished) cut.resolve();
     });
-    worker.send({ run: this.#run, steps: this.#steps, ttlMs });
+    worker.send({ run: this.#run, steps: this.#size.steps, ttlMs: this.#size.ttlMs });
     return { worker, stops, claimed: claimed.promise, ended: ended.promise, cut: cut.promise, wasCut: () => said >= lines };
   }
 
   /** The stopped worker sleeps until the other has the run; only if it was stopped inside a transaction it must be let out of it first. */
   async #replace(sleeper: Leg, successor: Leg): Promise<void> {
     const outcome = Promise.race([successor.claimed.then(() => "claimed"), successor.ended, successor.worker.ended]);
-    while ((await Promise.race([outcome, pause(ttlMs + this.#lockPatienceMs).then(() => "waiting")])) === "waiting") {
+    while ((await Promise.race([outcome, pause(this.#size.ttlMs + lockPatienceMs).then(() => "waiting")])) === "waiting") {
       sleeper.worker.proceed();
       await pause(1);
       sleeper.worker.stop();

@@ -1,7 +1,7 @@
 import type { CampaignContext, CampaignResult } from "../campaign.ts";
 import { Arena } from "../campaign.ts";
 import type { Violation } from "../checkers/violation.ts";
-import { groupKeys } from "../jobs/one-by-one.ts";
+import { groupKeys, lastKey } from "../jobs/one-by-one.ts";
 import { readWhole } from "../read-whole.ts";
 import type { Message } from "../worker-process.ts";
 
@@ -25,14 +25,18 @@ export async function oneByOne(context: CampaignContext, { workers }: { readonly
     steps += said.length;
     const { rows } = await readWhole(arena.store);
     for (const message of said) violations.push(...judge(message));
-    const groups = new Set(rows.filter(({ key }) => groupKeys.some((member) => member === key)).map(({ revision }) => revision));
-    if (groups.size !== 1) violations.push({ guarantee: "G5", fault: "commit_torn", detail: `Four writes of one commit are spread over ${groups.size} revisions.` });
-    const last = said.find(({ step }) => step === "last")?.revision;
-    if (!rows.some(({ key, revision }) => key === "last" && revision === last))
+    const group = rows.filter(({ key }) => groupKeys.some((member) => member === key));
+    const spread = new Set(group.map(({ revision }) => revision)).size;
+    if (spread !== 1 || group.length !== groupKeys.length)
+      violations.push({ guarantee: "G5", fault: "commit_torn", detail: `Of the ${groupKeys.length} writes of one commit the log has ${group.length}, in ${spread} revisions.` });
+    const kept = new Set(rows.filter(({ key }) => key === lastKey).map(({ revision }) => revision));
+    const acknowledged = (said.find(({ step }) => step === "last")?.acknowledged ?? []) as readonly number[];
+    const lost = acknowledged.filter((revision) => !kept.has(revision));
+    if (lost.length > 0)
       violations.push({
         guarantee: "G1",
         fault: "acknowledged_commit_missing",
-        detail: `Revision ${String(last)} was acknowledged, and its process killed; the store does not have it.`,
+        detail: `The store does not have the revisions ${lost.join(", ")}, which were acknowledged before their process was killed.`,
       });
     arena.progress((n + 1) / workers);
   }

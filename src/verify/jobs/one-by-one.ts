@@ -4,10 +4,13 @@ import type { RunJob } from "../job.ts";
 
 /** Revisions made before the log is read: a log that loses one now and then has lost one of these. */
 const revisions = 90;
+/** Commits before the kill: an engine that answers some of them too early has lost one of these. */
+const lastCommits = 6;
 export const groupKeys = ["group/a", "group/b", "group/c", "group/d"] as const;
+export const lastKey = "last";
 const ttlMs = 3_600_000;
 
-/** Puts every promise to the test once, in order and alone, says what the store answered, and is killed the moment its last commit is acknowledged. */
+/** Puts every promise to the test once, in order and alone, says what the store answered, and is killed the moment its last commits are acknowledged. */
 export const oneByOneJob: RunJob = async ({ job, store, say }) => {
   const put = (key: string, value: string | number, more: Partial<Put> = {}): Promise<CommitResult> =>
     store.commit({ writer: job.name, writes: [{ op: "put", key, value, ...more }] });
@@ -37,8 +40,9 @@ export const oneByOneJob: RunJob = async ({ job, store, say }) => {
   for (let n = 0; n < revisions; n += 1) await put("filler", n);
   say({ step: "log", missing: await missingRevisions(store) });
 
-  const { revision } = await put("last", 1);
-  say({ step: "last", revision });
+  const acknowledged: number[] = [];
+  for (let n = 0; n < lastCommits; n += 1) acknowledged.push((await put(lastKey, n)).revision);
+  say({ step: "last", acknowledged });
   process.kill(process.pid, "SIGKILL");
 };
 

@@ -19,7 +19,7 @@ async function audit(store: Store, calls: readonly AnsweredCall[], callsEach: nu
   expect(calls).toHaveLength(clients * callsEach);
   // Refusals and reads must have been among them, or half of the checker had nothing to look at.
   expect(calls.filter((call) => call.kind === "read").length).toBeGreaterThan(callsEach);
-  expect(calls.filter((call) => call.kind === "commit" && !call.result.ok).length).toBeGreaterThan(20);
+  expect(calls.filter((call) => call.kind === "commit" && !call.result.ok).length).toBeGreaterThan(callsEach / 15);
   const { rows, entries, nowMs } = await readWhole(store);
   expect(await checkLinearizable({ calls, rows })).toEqual([]);
   expect(checkHistoryEqualsState({ rows, entries, nowMs })).toEqual([]);
@@ -62,7 +62,7 @@ for (const on of sharedEngines)
   });
 
 test(`${clients} concurrent callers: reads, commits and refusals are linearizable (G2) on memory`, async () => {
-  const callsEach = 300;
+  const callsEach = scaled(300, 50);
   const store = openNamespaceStore(new MemoryEngine(), "shared", systemClock);
   const calls = await Promise.all(Array.from({ length: clients }, (_, i) => mixedLoad(store, `client ${i}`, i + 1, callsEach)));
   await audit(store, calls.flat(), callsEach);

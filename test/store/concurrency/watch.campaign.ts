@@ -33,11 +33,11 @@ for (const on of sharedEngines)
       for (let life = 0; life < lives; life += 1) {
         const watcher = spawnWorker<Told>("watcher", { url, range, after });
         expect(await watcher.next()).toEqual({ ready: true });
-        // It has seen something, and is somewhere in the middle of more.
-        const first = await watcher.next();
+        // It has seen some changes, and is somewhere in the middle of more.
+        const first = [await watcher.next(), await watcher.next(), await watcher.next()];
         await systemClock.sleep(random(60));
         await watcher.kill();
-        const changes = changesOf([first, ...watcher.taken()]);
+        const changes = changesOf([...first, ...watcher.taken()]);
         seen.push({ after, changes });
         after = changes.at(-1)?.revision ?? after;
       }

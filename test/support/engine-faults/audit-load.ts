@@ -32,7 +32,6 @@ export async function auditLoad(engine: Engine, namespace: string, journal: Load
   const gaps = rules.loss === "counted" ? facts.gaps : [];
   const { commits, acknowledged } = journal.commits;
   const calls = journal.calls;
-  const ended = (how: string): number => calls.filter((call) => call.ended === how).length;
   const requests = [...journal.requests.values()];
   const isKept = (answer: (typeof commits)[number]["answer"]): boolean => answer === undefined || answer === "refused" || !isLost(answer.revision, gaps);
   return {
@@ -40,11 +39,10 @@ export async function auditLoad(engine: Engine, namespace: string, journal: Load
       commits_acknowledged: acknowledged.length,
       commits_lost: acknowledged.filter((commit) => isLost(commit.revision, facts.gaps)).length,
       calls: calls.length,
-      failed: ended("unavailable"),
-      unknown: ended("outcome_unknown"),
+      failed: journal.ended("unavailable"),
+      unknown: journal.ended("outcome_unknown"),
       requests_unknown: requests.filter((request) => request.unknown).length,
       requests_resolved: requests.filter((request) => request.unknown && request.answers.length > 0).length,
-      longest_stall_ms: calls.reduce((longest, call) => Math.max(longest, call.stalledMs ?? 0), 0),
       longest_call_ms: calls.reduce((longest, call) => Math.max(longest, call.tookMs ?? 0), 0),
       watcher_lives: [...journal.lives.values()].reduce((sum, lives) => sum + lives.length, 0),
       watchers_told_of_loss: [...journal.lives.values()].flat().filter((life) => life.ended === "compacted").length,

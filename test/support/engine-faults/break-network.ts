@@ -37,15 +37,18 @@ export async function goThrough(load: EngineLoad, all: readonly Episode[], servi
 }
 
 export interface Cuts {
+  /** At least. */
   readonly cuts: number;
+  /** Whether enough was met by them. */
+  readonly isEnough: () => boolean;
   /** How many connections meet each of them. */
   readonly connections: number;
   readonly serviceMsMax: number;
 }
 
 /** Answers that are on their way are cut, from the first byte or somewhere within, at whatever step of a commit that is; what was asked has arrived. */
-export async function cutAnswers(load: EngineLoad, proxy: FaultProxy, { cuts, connections, serviceMsMax }: Cuts): Promise<void> {
-  for (let cut = 0; cut < cuts; cut += 1) {
+export async function cutAnswers(load: EngineLoad, proxy: FaultProxy, { cuts, isEnough, connections, serviceMsMax }: Cuts): Promise<void> {
+  for (let cut = 0; cut < cuts || !isEnough(); cut += 1) {
     await load.work(between(load.random, 20, 80));
     const before = proxy.counters.cuts;
     await proxy.set({ kind: "cut-answers", afterBytes: cut % 3 === 0 ? 0 : between(load.random, 1, 1_500), times: connections });

@@ -14,6 +14,7 @@ import type { Random } from "../../../src/verify/random.ts";
 import { between } from "../../../src/verify/random.ts";
 import { recordedStore } from "../../../src/verify/recorded-store.ts";
 import type { Message } from "../../../src/verify/worker-process.ts";
+import { PaceSampler } from "../pace.ts";
 import { CallRecorder } from "./recorded-calls.ts";
 
 export const counters = ["counter/1", "counter/2"] as const;
@@ -23,6 +24,7 @@ const leaseMs = 60;
 const lifeChanges = { min: 30, max: 300 } as const;
 /** Between two calls of one lane that were answered, and after one that the engine could not answer. */
 const breathMs = { min: 1, max: 6 } as const;
+const lookMs = 50;
 const afterFailureMs = { min: 10, max: 50 } as const;
 
 /** One namespace as a worker uses it. `say` names the namespace in everything. */
@@ -35,6 +37,7 @@ interface Place {
   readonly calls: CallRecorder;
   readonly clock: Clock;
   readonly random: Random;
+  readonly sampler: PaceSampler;
   readonly say: (message: Message) => void;
   readonly unique: () => string;
   /** From then on nobody asks again what became of something. */
@@ -48,35 +51,42 @@ interface Place {
 export const loadJob =
   (engine: () => Engine): RunJob =>
   async ({ job, clock, random, say, commands }: JobContext) => {
+    using sampler = new PaceSampler();
     const writing = new AbortController();
     const asking = new AbortController();
     const watching = new AbortController();
-    const places = (job.namespaces as readonly string[]).map((namespace) => openPlace({ engine: engine(), namespace, name: job.name, clock, random, say, givenUp: asking.signal }));
+    const places = (job.namespaces as readonly string[]).map((namespace) =>
+      openPlace({ engine: engine(), namespace, name: job.name, clock, random, say, sampler, givenUp: asking.signal }),
+    );
     const lanes = places.flatMap((place) => writers.map((lane) => repeat(place, lane, writing.signal)));
     const watchers = places.map((place) => watch(place, watching.signal));
+    const place = { clock, sampler };
     for await (const { askMs, patienceMs } of commands) {
       if (writing.signal.aborted) break;
       writing.abort();
-      await within(clock, lanes, Number(askMs));
+      await within(place, lanes, Number(askMs));
       // No more questions; a call that never ends must not keep its worker from saying so: what did not come back is what the parent has not heard the end of.
       asking.abort();
-      await within(clock, lanes, Number(patienceMs));
+      await within(place, lanes, Number(patienceMs));
       say({ quiet: true });
     }
     watching.abort();
-    await within(clock, watchers, 1_000);
+    await within(place, watchers, 1_000);
   };
 
-async function within(clock: Clock, all: readonly Promise<void>[], ms: number): Promise<void> {
-  const done = new AbortController();
-  await Promise.race([Promise.all(all), clock.sleep(ms, done.signal)]);
-  done.abort();
+/** Until all have ended, or for so long as that takes on a quiet machine, and longer on a slower one. */
+async function within({ clock, sampler }: Pick<Place, "clock" | "sampler">, all: readonly Promise<void>[], ms: number): Promise<void> {
+  let isOver = false;
+  const over = Promise.all(all).then(() => {
+    isOver = true;
+  });
+  for (const fromMs = performance.now(); !isOver && performance.now() - fromMs < ms * sampler.since(fromMs); ) await Promise.race([over, clock.sleep(lookMs)]);
 }
 
-function openPlace({ engine, namespace, name, clock, random, say, givenUp }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {
+function openPlace({ engine, namespace, name, clock, random, say, sampler, givenUp }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {
   const bare = openNamespaceStore(engine, namespace, clock);
   const here = (message: Message): void => say({ ...message, namespace });
-  const calls = new CallRecorder(here);
+  const calls = new CallRecorder(here, sampler);
   let made = 0;
   return {
     engine,
@@ -85,6 +95,7 @@ function openPlace({ engine, namespace, name, clock, random, say, givenUp }: Omi
     calls,
     clock,
     random,
+    sampler,
     givenUp,
     say: here,
     scope: { store: calls.store(recordedStore(bare, here)), clock, writer: name },
@@ -208,15 +219,15 @@ async function watch({ bare, clock, random, say }: Place, stop: AbortSignal): Pr
     } catch (error) {
       if (!isHoldfastError(error)) throw error;
       say({ lifeEnded: error.code });
-      if (error.code === "compacted") after = await presentRevision(bare, clock, after);
+      if (error.code === "compacted") after = (await presentRevision(bare, clock, stop)) ?? after;
       else await clock.sleep(between(random, afterFailureMs.min, afterFailureMs.max));
     }
   }
 }
 
 /** What a watcher does that is told that its past is gone: reads the state and goes on from there. */
-async function presentRevision(store: Store, clock: Clock, instead: Revision): Promise<Revision> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+async function presentRevision(store: Store, clock: Clock, stop: AbortSignal): Promise<Revision | undefined> {
+  while (!stop.aborted) {
     try {
       return (await store.read(everything, { limit: 1 })).revision;
     } catch (error) {
@@ -224,7 +235,7 @@ async function presentRevision(store: Store, clock: Clock, instead: Revision): P
       await clock.sleep(20);
     }
   }
-  return instead;
+  return undefined;
 }
 
 const isEngineFailure = (error: unknown): boolean => isHoldfastError(error, "unavailable") || isHoldfastError(error, "outcome_unknown");

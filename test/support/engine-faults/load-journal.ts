@@ -46,6 +46,11 @@ export class LoadJournal {
     return [...this.#calls.values()].filter(({ client, ended }) => ended !== undefined || !this.killed.has(client));
   }
 
+  /** How many calls have ended in this way. */
+  ended(how: NonNullable<Call["ended"]>): number {
+    return this.calls.filter((call) => call.ended === how).length;
+  }
+
   get sightings(): readonly Sighting[] {
     return [...this.#sightings.values()];
   }
@@ -68,7 +73,7 @@ export class LoadJournal {
     else throw new Error(`${client} said what nobody understands: ${JSON.stringify(message)}`);
   }
 
-  #hearCall(client: string, { call, kind, ended, tookMs, stalledMs, says }: Message): void {
+  #hearCall(client: string, { call, kind, ended, tookMs, pace, says }: Message): void {
     const id = `${client} ${call}`;
     if (kind !== undefined) this.#calls.set(id, { client, kind: kind as Call["kind"] });
     const known = this.#calls.get(id);
@@ -76,7 +81,7 @@ export class LoadJournal {
     if (ended === undefined) return;
     known.ended = ended as Call["ended"];
     known.tookMs = tookMs as number;
-    known.stalledMs = stalledMs as number;
+    known.pace = pace as number;
     known.says = says as string | undefined;
   }
 

@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../../src/kernel/errors.ts";
 import { isHoldfastError } from "../../../src/kernel/errors.ts";
 import type { Engine, Store } from "../../../src/store/store.ts";
 import type { Message } from "../../../src/verify/worker-process.ts";
-import { Stalls } from "./stalls.ts";
+import type { PaceSampler } from "../pace.ts";
 
 /** The calls that are held to their deadline. */
 export type CallKind = "commit" | "read" | "readRequest" | "log" | "count" | "health";
@@ -12,36 +12,36 @@ export interface Call {
   readonly client: string;
   readonly kind: CallKind;
   readonly tookMs?: number;
-  /** For how much of it the caller's own process was not given the machine: no engine can end a call then. */
-  readonly stalledMs?: number;
+  /** How many times slower than a quiet machine the caller's was meanwhile. */
+  readonly pace?: number;
   readonly ended?: "answered" | ErrorCode | "defect";
   /** The words of a failure. */
   readonly says?: string;
 }
 
+const shortMs = 100;
+
 /** Tells the parent when a call begins and how it ends, so that one that never ends is known too. */
 export class CallRecorder {
   readonly #say: (message: Message) => void;
-  readonly #stalls = new Stalls();
+  readonly #sampler: PaceSampler;
   #count = 0;
 
-  constructor(say: (message: Message) => void) {
+  constructor(say: (message: Message) => void, sampler: PaceSampler) {
     this.#say = say;
+    this.#sampler = sampler;
   }
 
   async record<T>(kind: CallKind, call: () => Promise<T>): Promise<T> {
     this.#count += 1;
     const id = this.#count;
     const fromMs = performance.now();
-    const stalledBefore = this.#stalls.totalMs;
-    const end = (ended: NonNullable<Call["ended"]>, says?: string): void =>
-      this.#say({
-        call: id,
-        ended,
-        tookMs: Math.round(performance.now() - fromMs),
-        stalledMs: Math.round(this.#stalls.totalMs - stalledBefore),
-        ...(says === undefined ? {} : { says }),
-      });
+    const end = (ended: NonNullable<Call["ended"]>, says?: string): void => {
+      const tookMs = Math.round(performance.now() - fromMs);
+      // A short call keeps every deadline: measuring the pace would take longer than it did.
+      const pace = tookMs < shortMs ? 1 : this.#sampler.since(fromMs);
+      this.#say({ call: id, ended, tookMs, pace, ...(says === undefined ? {} : { says }) });
+    };
     this.#say({ call: id, kind });
     try {
       const answer = await call();

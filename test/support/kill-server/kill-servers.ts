@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { between, seededRandom } from "../../../src/verify/random.ts";
 import type { WorkerCommand } from "../../../src/verify/worker-process.ts";
+import { openProgress } from "../open-progress.ts";
 import { ServerProcess } from "./server-process.ts";
 import type { RecordedCall } from "./tool-journal.ts";
 import { ToolJournal } from "./tool-journal.ts";
@@ -38,6 +39,7 @@ export async function killServers(command: WorkerCommand, { kills, servers, lane
   const random = seededRandom(seed);
   const journal = new ToolJournal();
   const fleet = new Fleet(command);
+  const tell = openProgress("servers killed");
   let killed = 0;
   let killedEarly = 0;
   let inFlight = 0;
@@ -59,6 +61,7 @@ export async function killServers(command: WorkerCommand, { kills, servers, lane
       inFlight += server.inFlight;
       inFlightMin = Math.min(inFlightMin, server.inFlight);
       killed += 1;
+      tell(killed, kills);
       server.kill();
       await server.ended;
       await load;

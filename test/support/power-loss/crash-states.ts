@@ -16,6 +16,7 @@ import type { Random } from "../../../src/verify/random.ts";
 import { seededRandom } from "../../../src/verify/random.ts";
 import { readWhole } from "../../../src/verify/read-whole.ts";
 import type { Message } from "../../../src/verify/worker-process.ts";
+import { openProgress } from "../open-progress.ts";
 import { workersDir } from "../worker-build.ts";
 import { DiskModel } from "./disk-model.ts";
 import type { DiskEvent } from "./read-trace.ts";
@@ -105,12 +106,14 @@ async function auditStates(events: readonly DiskEvent[], root: string, said: str
   let bad = 0;
   let statesAtRisk = 0;
   let done = 0;
+  const tell = openProgress("states of the disk");
   const spoken = new Map<string, string>();
   for (const [index, event] of events.entries()) {
     if (event.what === "append" && event.path.startsWith(`${said}/`)) hear(journal, spoken, event.path, event.data.toString());
     else if (!event.path.startsWith(`${said}/`)) disk.apply(event);
     for (let times = cuts.get(index) ?? 0; times > 0; times -= 1) {
       done += 1;
+      tell(done, states);
       const place = join(remains, String(done));
       await mkdir(place);
       disk.writeRemains(place, random);

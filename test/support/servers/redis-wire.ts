@@ -7,7 +7,7 @@ export type RedisReply = string | number | null | readonly RedisReply[];
 export async function redisCommand(
   port: number,
   command: readonly (string | number)[],
-  { timeoutMs = 20_000, password = "" }: { readonly timeoutMs?: number; readonly password?: string } = {},
+  { timeoutMs = 300_000, password = "" }: { readonly timeoutMs?: number; readonly password?: string } = {},
 ): Promise<RedisReply> {
   const socket = connect({ port, host: "127.0.0.1" });
   const late = setTimeout(() => socket.destroy(new Error(`Redis on port ${port} did not answer ${command[0]} in ${timeoutMs} ms.`)), timeoutMs);

@@ -25,7 +25,8 @@ export interface ServerStart {
   readonly clearAfterKill?: () => Promise<void>;
 }
 
-const startMsMax = 60_000;
+/** Ends only what hangs. */
+const startMsMax = 300_000;
 const stopMsMax = 10_000;
 
 /** A server of a test's own, to be killed, stopped, frozen and started again on the same port and folder. Gone with its folder when disposed of, or when the tests end. */

@@ -219,7 +219,7 @@ describe("a client that", () => {
       method: "tools/call",
       params: paramsFor("stateless", { name: "state_get", arguments: { key: "never", wait_for_version_above: 0, wait_seconds: 50 } }),
     });
-    await until(() => server.serving.front.usage.inFlight > 0);
+    await until(() => server.serving.front.usage.waits > 0);
     raw.stdin.end();
     // Had it been held up until the call was answered, it would say true.
     expect(await raw.ended).toBe(false);

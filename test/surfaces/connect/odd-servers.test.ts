@@ -68,7 +68,7 @@ describe("a connection that breaks", () => {
   ])("%s the answer to a call: it may have happened, and nobody sends it again", async (_when, step) => {
     await using server = await scripted(step, answer);
     await using raw = openBridge(server.url);
-    expect((await raw.request("tools/call", write())).error).toMatchObject({ code: -32_000, data: { code: "outcome_unknown", hint: expect.stringContaining("request key") } });
+    expect((await raw.request("tools/call", write())).error).toMatchObject({ code: -32_000, data: { code: "outcome_unknown", hint: expect.stringContaining("request_key") } });
     expect(server.asked.length).toBe(1);
   });
 

@@ -34,7 +34,7 @@ async function loadedWith(...files: readonly string[]): Promise<ReadonlySet<stri
 
 const isServing = (file: string): boolean => /^src\/(surfaces\/(http|mcp\/http|dashboard)|telemetry)\/|^(node:)?http$|^jose/.test(file);
 
-test("what a stdio server loads has nothing of serving in it, and serving has", { timeout: 30_000 }, async () => {
+test("what a stdio server loads has nothing of serving in it, and serving has", async () => {
   const stdio = await loadedWith("src/main.ts", "src/compose.ts", "src/surfaces/mcp/serve-stdio.ts", "src/engines/sqlite/sqlite-engine.ts");
   expect(stdio).toContain("src/tools/run-tool.ts");
   expect([...stdio].filter(isServing)).toEqual([]);
