@@ -18,7 +18,7 @@ const stateFile = join(root, "build", "campaigns.json");
 const { scale, resume, only } = readOptions();
 const results = new Results();
 const progress = new Progress();
-const context = { root, results, progress, showLogs: true };
+const context = { root, results, progress, showLogs: true, isCounted: true };
 
 const files = readdirSync(join(root, "test"), { recursive: true })
   .map((path) => `test/${path.replaceAll("\\", "/")}`)
@@ -34,11 +34,12 @@ const campaigns = [
 
 const commit = committedState();
 const passedBefore = readPassed();
+progress.expect(campaigns.length);
 for (const { file, runtime, env } of campaigns) {
   if (isStopping()) break;
   const name = `${runtime.name} ${file}`;
   if (resume && passedBefore[name] >= scale) {
-    progress.print(`      ${file} (${runtime.name}) passed before at scale ${passedBefore[name]}`);
+    progress.end(`${file} (${runtime.name})`, { passed: true, detail: `passed before at scale ${passedBefore[name]}`, seconds: 0 });
     results.addStep(`${file} (before)`, { passed: true, seconds: 0 });
     continue;
   }

@@ -8,8 +8,11 @@ const reporter = join("scripts", "test", "event-reporter.mjs");
 const tickMs = 5_000;
 const standstillMinutes = Number(process.env.HOLDFAST_TEST_STANDSTILL_MINUTES ?? 10);
 
-/** Resolves to true where every test passed. `showLogs` passes on what tests print, for campaigns, whose figures belong in the output. */
-export async function runVitest({ root, args, results, progress, runtime = { name: thisRuntime, node: process.execPath }, env = {}, showLogs = false }) {
+/**
+ * Resolves to true where every test passed. `showLogs` passes on what tests print, for campaigns, whose figures belong in the output; `isCounted`: the
+ * caller has told the progress how many files there are.
+ */
+export async function runVitest({ root, args, results, progress, runtime = { name: thisRuntime, node: process.execPath }, env = {}, showLogs = false, isCounted = false }) {
   /** Per file that is running: its test, and for how many ticks nothing was heard of it. Ticks, because no clock shows how much of the machine this run was given. */
   const running = new Map();
   const output = [];
@@ -27,8 +30,9 @@ export async function runVitest({ root, args, results, progress, runtime = { nam
 
   const onEvent = (event) => {
     const { kind, file } = event;
-    if (kind === "run-start") progress.expect(event.files);
-    else if (kind === "file-start") {
+    if (kind === "run-start") {
+      if (!isCounted) progress.expect(event.files);
+    } else if (kind === "file-start") {
       running.set(file, { test: "before the first test", idleTicks: 0 });
       progress.begin(label(file));
     } else if (kind === "test-end") {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await desk.server.token({ name: "continuous-integration", role: "write", namespaces: ["builds", "default"] });
   await desk.call("save_checkpoint", { core_question: "Is a bare checkpoint shown?", thesis: "It has a question, a thesis and a confidence, and nothing else.", confidence: 0.5 });
   tab = await desk.open("/");
-}, 60_000);
+});
 afterAll(async () => {
   await tab?.[Symbol.asyncDispose]();
   await desk?.[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import { openDesk, settled, visit } from "./support/desk.ts";
 let desk: Desk;
 beforeAll(async () => {
   desk = await openDesk({ fill: fillDemoStore });
-}, 60_000);
+});
 afterAll(() => desk?.[Symbol.asyncDispose]());
 
 test("an empty namespace shows first how to connect an agent, says that it does not exist yet, and stops saying so with the first write", async () => {

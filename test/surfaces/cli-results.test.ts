@@ -166,7 +166,7 @@ describe("as processes", () => {
   let executable: Awaited<ReturnType<typeof buildExecutable>>;
   beforeAll(async () => {
     executable = await buildExecutable();
-  }, 60_000);
+  });
   afterAll(() => executable.remove());
   const runExecutable = (args: readonly string[]) => startExecutable(executable.main, args, { env: { PATH: process.env.PATH, HOME: executable.folder } }).finished;
 

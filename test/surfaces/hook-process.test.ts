@@ -12,7 +12,7 @@ let project: string;
 let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   built = await buildExecutable();
-}, 60_000);
+});
 afterAll(() => built?.remove());
 
 let count = 0;

@@ -76,7 +76,7 @@ describe("the executable", () => {
   let built: Awaited<ReturnType<typeof buildExecutable>>;
   beforeAll(async () => {
     built = await buildExecutable();
-  }, 60_000);
+  });
   afterAll(() => built?.remove());
   const run = (...args: string[]) => startExecutable(built.main, args, { env: { PATH: process.env.PATH, HOME: built.folder }, cwd: built.folder }).finished;
   const settings = () => JSON.parse(readFileSync(join(built.folder, ".cursor", "mcp.json"), "utf8"));

@@ -79,7 +79,7 @@ describe("a short campaign catches", () => {
 
   test("an engine that loses a part of a commit (G5)", async () => {
     const context = await openCampaign({ fault: "halfCommits" });
-    expect(faultsIn(await atomicity(context, { forMs: 50, kills: 0 }))).toEqual(["part_missing"]);
+    expect(faultsIn(await atomicity(context, { forMs: 50, kills: 0 }))).toContain("part_missing");
   });
 
   test("an engine that splits commits in two (G5)", async () => {

@@ -61,7 +61,7 @@ describe.each(eras)("the SDK's own client over HTTP in the %s era", (era) => {
     await using connection = await connect(era, await server.token());
     const stop = new AbortController();
     const poll = connection.client.callTool({ name: "state_get", arguments: { key: `never-${era}`, wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
-    await until(() => server.serving.front.usage.inFlight === 1);
+    await until(() => server.serving.front.usage.waits === 1);
     stop.abort();
     await expect(poll).rejects.toThrow();
     // Nothing is being answered any more, long before the call's own time is over; a stream does not count as that.
