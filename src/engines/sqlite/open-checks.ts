@@ -9,8 +9,8 @@ import type { NamespaceRow } from "./namespace-row.ts";
 import { migrations, readPragma } from "./schema.ts";
 import { damagedError } from "./sqlite-errors.ts";
 
-/** Stores up to this size are checked whole whenever they are opened: every start pays for it, so it has to stay small. Larger ones are checked as they are read, and by `doctor --deep`. */
-export const checkedWholeBytes = 262_144;
+/** Stores up to this size are checked whole whenever they are opened: every start pays for it, up to about a tenth of a second. Larger ones are checked as they are read, and by `doctor --deep`. */
+export const checkedWholeBytes = 1_048_576;
 
 /** What must hold before a store is used. */
 export function requireSound(connection: Connection, isOwnSchema: boolean, wholeBytesMax: number): void {
