@@ -8,6 +8,7 @@ import { isNearDuplicate } from "../src/domain/research/near-duplicate.ts";
 import { onOneLine, quoted, quotedInline, visible } from "../src/domain/stored-text.ts";
 import { readServerSettings } from "../src/engines/postgres/server-settings.ts";
 import { parseRedisUrl } from "../src/engines/redis/redis-url.ts";
+import { termName } from "../src/engines/sqlite/text-index.ts";
 import { lineEndOf, lineOf } from "../src/install/edit.ts";
 import { jsonEntry } from "../src/install/edit-json.ts";
 import { markedBlock, ownFile, withOwnership } from "../src/install/edit-text.ts";
@@ -22,6 +23,7 @@ import { estimateTokens } from "../src/kernel/tokens.ts";
 import { indexText, questionTerms } from "../src/search/index-text.ts";
 import { stemOf } from "../src/search/stem.ts";
 import { tokens } from "../src/search/tokenizer.ts";
+import { termSum, textSum } from "../src/store/record-sum.ts";
 import { describeFailure } from "../src/surfaces/cli/failure.ts";
 import { safeText, shorten, textWidth, wrap, wrapProse } from "../src/surfaces/cli/terminal-text.ts";
 import { messagesIn, oneLine, requireMessage } from "../src/surfaces/connect/messages-in.ts";
@@ -64,6 +66,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "domain/stored-text.ts onOneLine": (text) => onOneLine(text, 200),
   "engines/postgres/server-settings.ts readServerSettings": (text) => readServerSettings(`postgres://${text}`),
   "engines/redis/redis-url.ts parseRedisUrl": (text) => parseRedisUrl(`redis://${text}`),
+  "engines/sqlite/text-index.ts termName": termName,
   "install/edit-json.ts jsonEntry": (text) => jsonEntry("file", "entry", ["servers", "holdfast"], entry).add(`{"a": ${JSON.stringify(text)}}`),
   "install/edit-text.ts markedBlock": (text) => markedBlock("file", "block", "content").add(text),
   "install/edit-text.ts ownFile": (text) => ownFile("file", "file", "content").add(text),
@@ -86,6 +89,8 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "search/index-text.ts questionTerms": (text) => questionTerms(text),
   "search/stem.ts stemOf": stemOf,
   "search/tokenizer.ts tokens": (text) => Array.from(tokens(text)).length,
+  "store/record-sum.ts termSum": (text) => termSum(1, text),
+  "store/record-sum.ts textSum": textSum,
   "surfaces/cli/failure.ts describeFailure": (text) => describeFailure(new HoldfastError("internal", text)),
   "surfaces/cli/terminal-text.ts textWidth": textWidth,
   "surfaces/cli/terminal-text.ts wrapProse": (text) => wrapProse(text, 80),

@@ -414,6 +414,11 @@ export interface Engine extends AsyncDisposable {
   health(namespace: string): Promise<EngineHealth>;
   /** Writes a restorable copy and returns its name; `undefined` where the engine cannot. */
   backup(label: string): Promise<string | undefined>;
+  /**
+   * Reads the files that the engine keeps itself, every namespace, and names what is damaged; empty when nothing is, or where a server keeps them. `onRows` is told how many rows
+   * were read. Blocks its process until it is done.
+   */
+  checkFiles(onRows?: (rows: number) => void): Promise<readonly string[]>;
   /** One page of everything the namespace is made of. */
   dump(namespace: string, query: DumpQuery): Promise<DumpPage>;
   /**

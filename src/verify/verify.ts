@@ -14,6 +14,7 @@ import { fencing } from "./campaigns/fencing.ts";
 import { handovers } from "./campaigns/handovers.ts";
 import { increments } from "./campaigns/increments.ts";
 import { killNine } from "./campaigns/kill-nine.ts";
+import { oneByOne } from "./campaigns/one-by-one.ts";
 import { oneWinner } from "./campaigns/one-winner.ts";
 import { retrySafe } from "./campaigns/retry.ts";
 import { watching } from "./campaigns/watching.ts";
@@ -44,6 +45,7 @@ interface Campaign {
 }
 
 const campaigns: readonly Campaign[] = [
+  { name: "one by one", tests: ["G1", "G3", "G4", "G5", "G6", "G9"], run: (context, quick) => oneByOne(context, { workers: quick ? 1 : 3 }) },
   { name: "increments", tests: ["G3"], run: (context, quick) => increments(context, quick ? { workers: 8, times: 50 } : { workers: 16, times: 250 }) },
   { name: "racing claims", tests: ["G8"], run: (context, quick) => oneWinner(context, quick ? { racers: 8, runs: 25 } : { racers: 16, runs: 100 }) },
   { name: "hand-overs", tests: ["G8"], run: (context, quick) => handovers(context, { runs: quick ? 3 : 8, steps: quick ? 6 : 8, inParallel: 3 }) },

@@ -11,6 +11,7 @@ import { expiryJob } from "./jobs/expiry.ts";
 import { incrementJob } from "./jobs/increment.ts";
 import { leaseJob } from "./jobs/lease.ts";
 import { loadJob } from "./jobs/load.ts";
+import { oneByOneJob } from "./jobs/one-by-one.ts";
 import { retryJob } from "./jobs/retry.ts";
 import { stepsJob } from "./jobs/steps.ts";
 import { watchJob } from "./jobs/watch.ts";
@@ -24,6 +25,7 @@ const jobs: Readonly<Record<string, RunJob>> = {
   increment: incrementJob,
   lease: leaseJob,
   load: loadJob,
+  "one-by-one": oneByOneJob,
   retry: retryJob,
   steps: stepsJob,
   watch: watchJob,

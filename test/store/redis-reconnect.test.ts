@@ -1,6 +1,9 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Link } from "../../src/engines/redis/link.ts";
 import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
+import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import type { Log } from "../../src/kernel/log.ts";
@@ -28,9 +31,13 @@ test("a Redis with appendfsync always that is killed and started again goes on w
   const { engine, store } = opened;
   for (let i = 0; i < 5; i += 1) await commit(store, put("a", i));
   await server.kill9();
-  const meanwhile = commit(store, put("a", 5));
+  // A start that takes long is answered with a refusal, which says that nothing was changed.
+  const meanwhile = commit(store, put("a", 5)).catch((error: unknown) => {
+    if (!isHoldfastError(error, "unavailable")) throw error;
+    return undefined;
+  });
   await server.restart();
-  expect((await meanwhile).revision).toBe(6);
+  expect(((await meanwhile) ?? (await commit(store, put("a", 5)))).revision).toBe(6);
   expect(await store.read(everything)).toMatchObject({ revision: 6, entries: [{ value: 5, version: 6 }] });
   expect((await engine.health(name)).facts).toMatchObject({ base: 0, gaps: [] });
   await server.command("SCRIPT", "FLUSH");
@@ -226,4 +233,33 @@ test("a watcher goes on after a restart without gap or repeat", async () => {
   await expect.poll(() => seen).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   stop.abort();
   await watching;
+});
+
+test("a server that is gone is given up after a few refused connections, long before the call's deadline", async () => {
+  // A port that was free a moment ago: nobody listens on it.
+  const port = await new Promise<number>((resolve) => {
+    const taken = createServer().listen(0, "127.0.0.1", () => {
+      const { port: free } = taken.address() as AddressInfo;
+      taken.close(() => resolve(free));
+    });
+  });
+  const driver = await import("ioredis");
+  let attempts = 0;
+  const link = new Link(
+    driver,
+    () => {
+      attempts += 1;
+      return new driver.Redis({ host: "127.0.0.1", port, lazyConnect: true, retryStrategy: null, enableOfflineQueue: false });
+    },
+    parseRedisUrl(`redis://127.0.0.1:${port}?deadline=60s`),
+    silentLog,
+  );
+  onTestFinished(() => link.close());
+  expect(await codeOf(link.ready(performance.now() + 60_000))).toBe("unavailable");
+  // Pauses between attempts grow to a second: using up the deadline would have taken more than fifty of them.
+  expect(attempts).toBeGreaterThan(1);
+  expect(attempts).toBeLessThan(12);
+  const before = attempts;
+  expect(await codeOf(link.ready(performance.now() + 60_000))).toBe("unavailable");
+  expect(attempts - before).toBeLessThan(3);
 });

@@ -77,7 +77,7 @@ test("the past of a key with a long history is found by jumping, not by walking"
       },
     }),
   } as unknown as Connection;
-  expect(newestBelow(counting, 1, placeOf(changes), placeOf(4))).toBe(placeOf(3));
+  expect(newestBelow(counting, { id: 1, compacted: 0 }, placeOf(changes), placeOf(4))).toBe(placeOf(3));
   // To the last row with a jump, along the jumps, and from the first of them down; walking would be 12,797 steps.
   expect(steps).toBeLessThan(100 + 2 * jumpEvery);
 });

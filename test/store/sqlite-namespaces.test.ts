@@ -6,6 +6,7 @@ import { namespaceIdMax } from "../../src/engines/sqlite/log-id.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything } from "../../src/store/ranges.ts";
+import { asideSum, namespaceSum } from "../../src/store/record-sum.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -16,7 +17,8 @@ test("the last namespace that a file has room for works like the first, and one 
   await (await openSqliteEngine({ path, clock: manualClock() }))[Symbol.asyncDispose]();
   // All the others, without the time it takes to make each.
   const connection = openConnection({ driver: await loadSqliteDriver(), path, backUp: () => {} });
-  connection.statement("INSERT INTO namespace VALUES (?, 'before', 0, 0, 0, 0, NULL)").run(namespaceIdMax - 1);
+  const id = namespaceIdMax - 1;
+  connection.statement("INSERT INTO namespace VALUES (?, 'before', 0, 0, 0, 0, NULL, ?, ?)").run(id, namespaceSum(id, "before", 0, 0, 0, 0), asideSum(id, null));
   connection.close();
   await using engine = await openSqliteEngine({ path, clock: manualClock() });
   for (const revision of [1, 2]) expect(await engine.commit("last", [put()])).toMatchObject([{ revision }]);

@@ -88,6 +88,23 @@ export const faults = {
       ...commit,
       writes: commit.writes.map((write) => (write.op === "put" && write.ttlMs !== undefined && write.ttlMs > 3 ? { ...write, ttlMs: write.ttlMs - 3 } : write)),
     })),
+  /** A key that was deleted begins with version 1 again. */
+  restartedVersions: (engine: Engine): Engine => {
+    const offsets = new Map<string, number>();
+    return override(engine, {
+      commit: async (namespace, batch) =>
+        (await engine.commit(namespace, batch)).map((result, i) => {
+          if (!result.ok) return result;
+          const writes = result.writes.map((outcome, j) => {
+            const write = batch[i]?.writes[j];
+            if (write === undefined) return outcome;
+            if (write.op === "put" && !outcome.existed) offsets.set(write.key, outcome.version - 1);
+            return { ...outcome, version: Math.max(0, outcome.version - (offsets.get(write.key) ?? 0)) };
+          });
+          return { ...result, writes };
+        }),
+    });
+  },
   /** Sends a batch again whose answer was lost, as a driver does that means well: what had happened happens twice. */
   resentCommits: (engine: Engine): Engine =>
     override(engine, {

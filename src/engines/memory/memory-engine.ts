@@ -326,6 +326,10 @@ export class MemoryEngine implements Engine {
     return undefined;
   }
 
+  async checkFiles(): Promise<readonly string[]> {
+    return [];
+  }
+
   async dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
     return dumpNamespace(this.#space(namespace), query);
   }

@@ -219,6 +219,10 @@ class PostgresEngine implements Engine {
     return undefined;
   }
 
+  async checkFiles(): Promise<readonly string[]> {
+    return [];
+  }
+
   dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
     return this.#roads.reading((ask) => dumpPage(ask, this.#tables, this.#clock, namespace, query));
   }

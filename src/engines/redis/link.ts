@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Redis } from "ioredis";
 import type { Log } from "../../kernel/log.ts";
 import { answersWithoutTls } from "./plain-answer.ts";
-import { bare, closedError, connectError, isFinal, isReply, noTlsError, unansweredError } from "./redis-errors.ts";
+import { bare, closedError, connectError, isFinal, isRefusal, isReply, noTlsError, unansweredError } from "./redis-errors.ts";
 import type { Address, RedisSettings } from "./redis-url.ts";
 import { requireRights } from "./rights.ts";
 import type { Send, ServerFacts } from "./server-facts.ts";
@@ -35,6 +35,11 @@ export interface LinkUse {
   readonly isScout?: boolean;
 }
 
+/**
+ * How long connections may be refused before calls are refused too. A server that restarts is back by then; one that is gone must not use up every
+ * call's deadline. Only where one address is all there is: sentinels and clusters name another server, and that takes longer.
+ */
+const refusedMsMax = 1_500;
 const retryMsMin = 30;
 const retryMsMax = 1_000;
 /** One attempt to connect; a call's own deadline may end sooner. */
@@ -75,11 +80,13 @@ export class Link {
 
   /** The connection, waited for until the time is up. Down for longer than a call may last, it is refused at once: nobody should wait for what has long been gone. */
   async ready(untilMs: number): Promise<Connected> {
-    const endMs = Math.min(untilMs, Math.max(this.#downSinceMs + this.#settings.deadlineMs, performance.now() + retryMsMin));
+    const soonestMs = performance.now() + retryMsMin;
     for (;;) {
       if (this.#closed) throw closedError();
       if (this.#connected !== undefined) return this.#connected;
       this.#connecting ??= this.#connect();
+      const patienceMs = this.#settings.topology === "single" && isRefusal(this.#failure) ? refusedMsMax : this.#settings.deadlineMs;
+      const endMs = Math.min(untilMs, Math.max(this.#downSinceMs + patienceMs, soonestMs));
       if (isFinal(this.#failure) || performance.now() >= endMs) throw connectError(this.#failure, this.#settings.prefix);
       await this.#change(endMs);
     }

@@ -252,6 +252,10 @@ class RedisEngine implements Engine {
     return undefined;
   }
 
+  async checkFiles(): Promise<readonly string[]> {
+    return [];
+  }
+
   dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
     return dumpPage(this.#scripts.of(namespace), query);
   }

@@ -27,6 +27,10 @@ export const isMisplaced = (error: unknown): boolean => ["READONLY", "MASTERDOWN
 export const isFinal = (error: unknown): boolean =>
   error instanceof HoldfastError && (error.code === "store_unsupported" || error.code === "store_newer" || error.code === "store_damaged");
 
+/** Nobody listens there: unlike silence, an answer, and one that waiting seldom changes. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof HoldfastError && error.code === "unavailable" && (error.cause as { readonly code?: unknown } | undefined)?.code === "ECONNREFUSED";
+
 const unavailable = (message: string, hint: string, cause?: unknown): HoldfastError => new HoldfastError("unavailable", `${message}; nothing was changed.`, { hint, cause });
 
 export const closedError = (): HoldfastError => new HoldfastError("unavailable", "The store is closed.");

@@ -1,7 +1,9 @@
 import type { FSWatcher } from "node:fs";
-import { closeSync, fstatSync, openSync, statSync, watch, writeSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, statSync, watch, writeSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { Note } from "./acknowledged.ts";
+import { eraseNote, writeNote } from "./acknowledged.ts";
 import { createPrivate } from "./store-file.ts";
 
 const pollMs = 500;
@@ -10,12 +12,15 @@ const pollWithoutWatchMs = 50;
 /** How often a ringer makes sure that it still writes to the file that the others watch. */
 const recheckMs = 1_000;
 
+export const bellPath = (storePath: string): string => `${storePath}-bell`;
+
 /**
- * Tells other processes on the same file that something was committed: a byte written to a small file beside the store after each commit,
+ * Tells other processes on the same file that something was committed: a small file beside the store is written to after each commit,
  * heard by file notification. Polling catches what the bell misses, so a deleted bell or a process killed before ringing costs half a second, not a change.
  */
 export class Bell {
   readonly #path: string;
+  readonly #storePath: string;
   readonly #hasChanged: () => boolean;
   readonly #log: Log;
   readonly #listeners = new Map<string, Set<() => void>>();
@@ -28,8 +33,9 @@ export class Bell {
   #closed = false;
 
   /** `hasChanged`: has another connection committed since the last time this was asked? */
-  constructor(path: string, hasChanged: () => boolean, log: Log) {
-    this.#path = path;
+  constructor(storePath: string, hasChanged: () => boolean, log: Log) {
+    this.#storePath = storePath;
+    this.#path = bellPath(storePath);
     this.#hasChanged = hasChanged;
     this.#log = log;
   }
@@ -52,12 +58,29 @@ export class Bell {
     };
   }
 
-  /** After a commit of this process that took a revision. */
+  /** After a change of this process that took no revision. */
   ring(namespace: string): void {
-    for (const listener of [...(this.#listeners.get(namespace) ?? [])]) listener();
+    this.#tell(namespace);
+    this.#write((descriptor) => void writeSync(descriptor, "!", 0));
+  }
+
+  /** After a commit that took a revision, before it is answered: notes the revision, and other processes hear the write. */
+  acknowledge(note: Note): void {
+    this.#write((descriptor) => writeNote(descriptor, this.#storePath, note));
+  }
+
+  /** Before a namespace begins anew. Durable: an old note would make the new beginning look like a loss. */
+  forget(namespaceId: number): void {
+    this.#write((descriptor) => {
+      eraseNote(descriptor, namespaceId);
+      fsyncSync(descriptor);
+    });
+  }
+
+  #write(work: (descriptor: number) => void): void {
     try {
       this.#requireDescriptor();
-      writeSync(this.#descriptor as number, "!", 0);
+      work(this.#descriptor as number);
     } catch (error) {
       // The commit stands; others hear of it by polling.
       this.#release();
@@ -65,14 +88,18 @@ export class Bell {
     }
   }
 
-  /** The same, after what the event loop has at hand. What is due is rung at the latest by `close`. */
+  #tell(namespace: string): void {
+    for (const listener of [...(this.#listeners.get(namespace) ?? [])]) listener();
+  }
+
+  /** Those who listen in this process, after what the event loop has at hand. What is due is told at the latest by `close`. */
   ringSoon(namespace: string, clock: Clock): void {
     if (this.#due.size === 0) clock.turn(() => this.#ringDue());
     this.#due.add(namespace);
   }
 
   #ringDue(): void {
-    for (const namespace of this.#due) this.ring(namespace);
+    for (const namespace of this.#due) this.#tell(namespace);
     this.#due.clear();
   }
 

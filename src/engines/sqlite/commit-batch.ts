@@ -2,6 +2,8 @@ import { holds, nextVersion, requireRevisionLeft } from "../../store/engine-rule
 import { limits } from "../../store/limits.ts";
 import { jumpEvery, placeOf, revisionAt } from "../../store/place.ts";
 import { isLive } from "../../store/ranges.ts";
+import type { Sum } from "../../store/record-sum.ts";
+import { emptySum, entrySum, keySum, linkSum, logRowSum, placeSum, requireSum, slotSum, textSum, tombstoneSum, valueSum } from "../../store/record-sum.ts";
 import type {
   Check,
   CommitResult,
@@ -13,18 +15,18 @@ import type {
   PreparedWrite,
   Seal,
   StoredLogRow,
-  StoredRequest,
   WriteOutcome,
 } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
+import type { Note } from "./acknowledged.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
 import { logId } from "./log-id.ts";
-import type { RawLogRow } from "./log-rows.ts";
-import { lapseText, logColumns, opCode, parseLapse, toEntry } from "./log-rows.ts";
+import { keyName, lapseText, logColumns, opCode, parseLapse, requireLogRow, toEntry } from "./log-rows.ts";
 import type { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { ensureNamespace, writeNamespace } from "./namespace-row.ts";
+import { ensureNamespace, expectNewest, writeNamespace } from "./namespace-row.ts";
+import { keepRequest, readStoredRequest } from "./stored-request.ts";
 import { addDocument, removeDocument } from "./text-index.ts";
 
 /** What lies under a key as the batch sees it: read once, changed in memory, written back once however many commits touch it. */
@@ -49,9 +51,19 @@ interface Slot {
   atMs: number;
   writer: string;
   agent: string | null;
+  readonly textOfKey: Sum;
+  /** What its entry, its slot and its newest log row share of their checksums; without meaning before a change. */
+  keySum: Sum;
+  sum: Sum;
   /** The full text index had it when the batch began, and what it is to have. */
   readonly wasFindable: boolean;
   index: IndexedText | undefined;
+}
+
+type SlotRow = [ver: number, created: number, exp: number | null, place: number, anchor: number | null, findable: number, slotSum: number];
+
+function requireSlot(namespaceId: number, key: string, textOfKey: Sum, [ver, created, exp, place, anchor, findable, sum]: SlotRow): void {
+  requireSum(slotSum(keySum(placeSum(namespaceId, place), textOfKey, ver, exp, created), anchor, findable), sum, () => keyName(key));
 }
 
 /** The statements of the hot path, prepared once per connection and used without a lookup. */
@@ -63,25 +75,22 @@ export class BatchStatements {
   readonly remove: SqlStatement;
   readonly bury: SqlStatement;
   readonly unbury: SqlStatement;
-  readonly entry: SqlStatement;
-  readonly lapse: SqlStatement;
-  readonly keepRequest: SqlStatement;
+  /** A log row without its value. */
+  readonly row: SqlStatement;
 
   constructor({ database }: Connection) {
-    this.slot = database.prepare("SELECT ver, created, exp, place, anchor, findable FROM kv WHERE ns = ? AND k = ?");
+    this.slot = database.prepare("SELECT ver, created, exp, place, anchor, findable, slot_sum FROM kv WHERE ns = ? AND k = ?");
     this.slot.setReturnArrays(true);
-    this.tombstone = database.prepare("SELECT ver, place, anchor FROM tombstone WHERE ns = ? AND k = ?");
-    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    this.tombstone = database.prepare("SELECT ver, place, anchor, sum FROM tombstone WHERE ns = ? AND k = ?");
+    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}${", ?".repeat(18)})`);
     this.put = database.prepare(
-      `INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created,
-        exp = excluded.exp, findable = excluded.findable, at = excluded.at, writer = excluded.writer, agent = excluded.agent`,
+      `INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created,
+        exp = excluded.exp, findable = excluded.findable, at = excluded.at, writer = excluded.writer, agent = excluded.agent, sum = excluded.sum, slot_sum = excluded.slot_sum`,
     );
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
-    this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?)");
+    this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?, ?)");
     this.unbury = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
-    this.entry = database.prepare(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
-    this.lapse = database.prepare(`SELECT lapse FROM log WHERE id = ${logId("?", "?")}`);
-    this.keepRequest = database.prepare("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?, ?)");
+    this.row = database.prepare(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
   }
 }
 
@@ -98,6 +107,7 @@ export class Batch {
   #requestsKept = false;
   #adopted = false;
   #seq = 0;
+  #newest: Slot | undefined;
 
   constructor(connection: Connection, statements: BatchStatements, clock: NamespaceClock, namespace: string) {
     this.#connection = connection;
@@ -117,11 +127,17 @@ export class Batch {
     return this.#space.revision > this.#before;
   }
 
+  /** What is to be noted of the batch once it is durable. */
+  get note(): Note | undefined {
+    return this.tookRevision ? { namespaceId: this.#space.id, revision: this.#space.revision } : undefined;
+  }
+
   /** Writes back what changed. Says whether there is anything to make durable. */
   finish(): boolean {
     if (this.tookRevision || this.#adopted) {
       for (const [key, slot] of this.#slots) if (slot.changed) this.#writeBack(key, slot);
       if (this.#space.tombstones !== this.#tombstonesBefore) writeNamespace(this.#connection, this.#space);
+      if (this.#newest !== undefined) expectNewest(this.#connection, this.#namespace, this.#newest.place, this.#newest.atMs);
     }
     return this.tookRevision || this.#adopted || this.#requestsKept;
   }
@@ -153,14 +169,14 @@ export class Batch {
     if (request === undefined) return outcome;
     const noted: Committed = { ...outcome, note: request.note };
     this.#requestsKept = true;
-    this.#statements.keepRequest.run(space.id, request.key, request.fingerprint, atMs + limits.requestKeptMs, JSON.stringify(noted));
+    keepRequest(this.#connection, space.id, { key: request.key, fingerprint: request.fingerprint, keptUntilMs: atMs + limits.requestKeptMs, outcome: noted });
     return noted;
   }
 
   /** Removes an expired entry and writes the record of its lapse; the caller has made sure that it is expired. */
   expire(key: string, atMs: number): void {
     const slot = this.#slot(key);
-    const { lapse } = this.#statements.lapse.get(this.#space.id, slot.place) as { readonly lapse: string | null };
+    const { lapse } = requireLogRow(this.#space.id, slot.place, this.#statements.row.get(this.#space.id, slot.place));
     this.#end(key, slot, opCode.expire, atMs, systemWriter, undefined, parseLapse(lapse));
   }
 
@@ -243,8 +259,14 @@ export class Batch {
     slot.writer = writer;
     slot.agent = agent ?? null;
     this.#seq += 1;
+    this.#newest = slot;
+    const { id } = this.#space;
+    const lapsed = lapseText(lapse);
+    const start = placeSum(id, slot.place);
+    slot.keySum = keySum(start, slot.textOfKey, slot.version, expiresAtMs, slot.createdAtMs);
+    slot.sum = entrySum(slot.keySum, atMs, writer, agent);
     this.#statements.append.run(
-      this.#space.id,
+      id,
       slot.place,
       key,
       op,
@@ -259,7 +281,10 @@ export class Batch {
       record?.kind ?? null,
       record?.op ?? null,
       record?.subject ?? null,
-      lapseText(lapse),
+      lapsed,
+      linkSum(start, atMs, prev, jump),
+      logRowSum(slot.sum, op, record?.kind, record?.op, record?.subject, lapsed),
+      valueSum(start, json),
       json ?? null,
     );
   }
@@ -268,13 +293,15 @@ export class Batch {
     const slot = this.#slot(check.key);
     const live = slot.present && isLive(slot, atMs);
     if (holds(check, live ? slot : undefined)) return undefined;
-    return { check, entry: live ? toEntry(this.#statements.entry.get(this.#space.id, slot.place) as RawLogRow) : undefined };
+    return { check, entry: live ? toEntry(requireLogRow(this.#space.id, slot.place, this.#statements.row.get(this.#space.id, slot.place))) : undefined };
   }
 
   #slot(key: string): Slot {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
-    const row = this.#statements.slot.get(this.#space.id, key) as [number, number, number | null, number, number | null, number] | undefined;
+    const row = this.#statements.slot.get(this.#space.id, key) as SlotRow | undefined;
+    const textOfKey = textSum(key);
+    if (row !== undefined) requireSlot(this.#space.id, key, textOfKey, row);
     const slot: Slot =
       row === undefined
         ? {
@@ -292,6 +319,9 @@ export class Batch {
             atMs: 0,
             writer: "",
             agent: null,
+            textOfKey,
+            keySum: emptySum,
+            sum: emptySum,
             wasFindable: false,
             index: undefined,
           }
@@ -310,6 +340,9 @@ export class Batch {
             atMs: 0,
             writer: "",
             agent: null,
+            textOfKey,
+            keySum: emptySum,
+            sum: emptySum,
             wasFindable: row[5] === 1,
             index: undefined,
           };
@@ -321,8 +354,11 @@ export class Batch {
     if (slot.tombstone !== undefined) return slot.tombstone;
     slot.tombstone = 0;
     if (this.#space.tombstones === 0) return 0;
-    const row = this.#statements.tombstone.get(this.#space.id, key) as { readonly ver: number; readonly place: number; readonly anchor: number | null } | undefined;
+    const row = this.#statements.tombstone.get(this.#space.id, key) as
+      | { readonly ver: number; readonly place: number; readonly anchor: number | null; readonly sum: number }
+      | undefined;
     if (row === undefined) return 0;
+    requireSum(tombstoneSum(this.#space.id, key, row.place, row.anchor, row.ver), row.sum, () => keyName(key));
     slot.tombstoneStored = true;
     slot.tombstone = row.ver;
     slot.place = row.place;
@@ -347,6 +383,8 @@ export class Batch {
         slot.atMs,
         slot.writer,
         slot.agent,
+        slot.sum,
+        slotSum(slot.keySum, slot.anchor, slot.index === undefined ? 0 : 1),
       );
       if (slot.tombstoneStored) {
         this.#statements.unbury.run(id, key);
@@ -355,14 +393,7 @@ export class Batch {
       return;
     }
     if (slot.stored) this.#statements.remove.run(id, key);
-    this.#statements.bury.run(id, key, slot.place, slot.anchor, slot.version);
+    this.#statements.bury.run(id, key, slot.place, slot.anchor, slot.version, tombstoneSum(id, key, slot.place, slot.anchor, slot.version));
     if (!slot.tombstoneStored) this.#space.tombstones += 1;
   }
-}
-
-export function readStoredRequest(connection: Connection, namespaceId: number, key: string, nowMs: number): StoredRequest | undefined {
-  const row = connection.statement("SELECT fingerprint, outcome FROM request WHERE ns = ? AND key = ? AND kept_until > ?").get(namespaceId, key, nowMs) as
-    | { readonly fingerprint: string; readonly outcome: string }
-    | undefined;
-  return row === undefined ? undefined : { fingerprint: row.fingerprint, outcome: JSON.parse(row.outcome) as Committed };
 }

@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { SqlDatabase, SqliteDriver, SqlStatement } from "./driver.ts";
+import type { Migration } from "./schema.ts";
 import { migrate, migrations, readPragma, rollback } from "./schema.ts";
 
 const cacheKibibytes = 32_768;
@@ -122,7 +123,7 @@ export interface ConnectionOptions {
   readonly driver: SqliteDriver;
   readonly path: string;
   readonly backUp: (database: SqlDatabase, label: string) => void;
-  readonly migrations?: readonly string[];
+  readonly migrations?: readonly Migration[];
 }
 
 /** One attempt: throws SQLite's busy errors as they are, for the caller to try the whole open again. */

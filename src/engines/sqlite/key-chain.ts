@@ -1,6 +1,10 @@
+import { revisionAt } from "../../store/place.ts";
+import { damagedRecord, keySum, linkSum, placeSum, requireSum, slotSum, textSum, tombstoneSum } from "../../store/record-sum.ts";
 import type { Range } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { logId } from "./log-id.ts";
+import { logId, placeIn } from "./log-id.ts";
+import { keyName, rowName } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
 /** Walks along the chain of a key's rows; how it is made is told in store/place.ts. */
@@ -17,23 +21,71 @@ export function readHeads(
   range: Range,
   { reverse, limit, goneSince = 0 }: { readonly reverse?: boolean; readonly limit: number; readonly goneSince?: number },
 ): Head[] {
-  const part = (table: string): string => `SELECT k, place FROM ${table} WHERE ns = ?1 AND k >= ?2 AND k < ?3`;
-  const sql = `${part("kv")} UNION ALL ${part("tombstone")} AND place >= ?5 ORDER BY k ${reverse ? "DESC" : "ASC"} LIMIT ?4`;
-  return connection.statement(sql).all(namespaceId, startOf(range), endOf(range), limit, goneSince) as Head[];
+  const sql = `${headRows("k >= ?2 AND k < ?3")} AND place >= ?5 ORDER BY k ${reverse ? "DESC" : "ASC"} LIMIT ?4`;
+  return (connection.statement(sql).all(namespaceId, startOf(range), endOf(range), limit, goneSince) as RawHead[]).map((row) => requireHead(namespaceId, row));
 }
 
-interface Link {
+/** SQL for the keys of namespace `?1`, there or gone, as {@link RawHead}; `where` is SQL, never input. */
+export const headRows = (where: string): string =>
+  `SELECT k, place, anchor, ver, slot_sum, exp, created, findable FROM kv WHERE ns = ?1 AND ${where}
+   UNION ALL SELECT k, place, anchor, ver, sum, NULL, NULL, NULL FROM tombstone WHERE ns = ?1 AND ${where}`;
+
+export interface RawHead extends Head {
+  readonly ver: number;
+  readonly anchor: number | null;
+  readonly slot_sum: number;
+  readonly exp: number | null;
+  readonly created: number;
+  /** Of a tombstone: null. */
+  readonly findable: number | null;
+}
+
+export function requireHead(namespaceId: number, row: RawHead): RawHead {
+  const { k, place, anchor, ver, slot_sum, exp, created, findable } = row;
+  if (findable === null) requireSum(tombstoneSum(namespaceId, k, place, anchor, ver), slot_sum, () => keyName(k));
+  else requireLiveHead(namespaceId, [place, k, ver, created, exp, anchor, findable, slot_sum]);
+  return row;
+}
+
+/** A live key as an array, where many are read. */
+export const liveHeadColumns = "kv.place, kv.k, kv.ver, kv.created, kv.exp, kv.anchor, kv.findable, kv.slot_sum";
+export type LiveHead = [place: number, k: string, ver: number, created: number, exp: number | null, anchor: number | null, findable: number, slotSum: number];
+
+export function requireLiveHead(namespaceId: number, [place, k, ver, created, exp, anchor, findable, sum]: LiveHead): void {
+  requireSum(slotSum(keySum(placeSum(namespaceId, place), textSum(k), ver, exp, created), anchor, findable), sum, () => keyName(k));
+}
+
+export function readHead(connection: Connection, namespaceId: number, key: string): RawHead | undefined {
+  const row = connection.statement(headRows("k = ?2")).get(namespaceId, key) as RawHead | undefined;
+  return row && requireHead(namespaceId, row);
+}
+
+export const linkColumns = `${placeIn("id")} AS place, at, prev, jump, link_sum`;
+
+export interface RawLink {
+  readonly place: number;
+  readonly at: number;
   readonly prev: number | null;
   readonly jump: number | null;
+  readonly link_sum: number;
+}
+
+export function requireLink(namespaceId: number, { place, at, prev, jump, link_sum }: RawLink): void {
+  requireSum(linkSum(placeSum(namespaceId, place), at, prev, jump), link_sum, () => rowName(place));
 }
 
 /** The newest place of the chain below `bound`; undefined when there is none. */
-export function newestBelow(connection: Connection, namespaceId: number, head: number, bound: number): number | undefined {
-  const step = connection.statement(`SELECT prev, jump FROM log WHERE id = ${logId("?1", "?2")}`);
+export function newestBelow(connection: Connection, { id, compacted }: Pick<NamespaceRow, "id" | "compacted">, head: number, bound: number): number | undefined {
+  const step = connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?1", "?2")}`);
   let place: number | null = head;
   while (place !== null && place >= bound) {
-    const link = step.get(namespaceId, place) as Link | undefined;
-    if (link === undefined) return undefined;
+    const link = step.get(id, place) as RawLink | undefined;
+    if (link === undefined) {
+      // What compaction let go of is the end of the chain; anything newer must be there.
+      if (revisionAt(place) <= compacted) return undefined;
+      throw damagedRecord(rowName(place));
+    }
+    requireLink(id, link);
     place = link.jump !== null && link.jump >= bound ? link.jump : link.prev;
   }
   return place ?? undefined;

@@ -12,3 +12,5 @@ export const namespaceIdMax = 2 ** 12 - 2;
 export const logId = (namespace: string, place: string): string => `((${namespace} << ${placeBits}) | ${place})`;
 /** SQL for the place in an id. */
 export const placeIn = (id: string): string => `(${id} & ${2 ** placeBits - 1})`;
+/** SQL for the namespace in an id. */
+export const namespaceIn = (id: string): string => `(${id} >> ${placeBits})`;

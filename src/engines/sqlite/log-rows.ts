@@ -1,5 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 import { revisionAt, seqAt } from "../../store/place.ts";
+import { damagedRecord, entrySum, keySum, logRowSum, placeSum, requireSum, textSum, valueSum } from "../../store/record-sum.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
 import { placeIn } from "./log-id.ts";
 
@@ -7,9 +8,12 @@ import { placeIn } from "./log-id.ts";
 export const ops = ["put", "delete", "expire"] as const;
 export const opCode = { put: 0, delete: 1, expire: 2 } as const;
 
-/** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
+/**
+ * Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. The sum of the row and that of its
+ * value then come added up: a column less to fetch, and damage to either shows.
+ */
 export const logColumns = (values: boolean): string =>
-  `${placeIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject${values ? ", log.v" : ""}`;
+  `${placeIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject, log.lapse, ${values ? "log.sum + log.v_sum AS sum, log.v" : "log.sum"}`;
 
 export interface RawLogRow {
   readonly place: number;
@@ -24,17 +28,35 @@ export interface RawLogRow {
   readonly kind: string | null;
   readonly act: string | null;
   readonly subject: string | null;
+  readonly lapse: string | null;
+  readonly sum: number;
   readonly v?: string | null;
 }
 
-/** What an entry is made of: a row of the log, or of `kv` where no value is wanted. */
-export type RawEntry = Pick<RawLogRow, "place" | "k" | "ver" | "exp" | "created" | "at" | "writer" | "agent" | "v">;
+/** The row as it was written, or `store_damaged`. To be called on every row of the log before anything in it is used. */
+export function requireIntact(namespaceId: number, row: RawLogRow): RawLogRow {
+  const { place, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, sum, v } = row;
+  const start = placeSum(namespaceId, place);
+  const computed = logRowSum(entrySum(keySum(start, textSum(k), ver, exp, created), at, writer, agent), op, kind, act, subject, lapse);
+  requireSum(v === undefined ? computed : computed + valueSum(start, v), sum, () => rowName(place));
+  return row;
+}
 
-const parse = (text: string | null | undefined): Json => (text === null || text === undefined ? null : (JSON.parse(text) as Json));
+/** The same for a row that something stored points to: it must be there. */
+export function requireLogRow(namespaceId: number, place: number, row: unknown): RawLogRow {
+  if (row === undefined) throw damagedRecord(rowName(place));
+  return requireIntact(namespaceId, row as RawLogRow);
+}
 
-export const toEntry = (row: RawEntry): Entry => ({
+export const rowName = (place: number): string => `revision ${revisionAt(place)} in the log (row ${seqAt(place)})`;
+/** Shortened: a damaged key can be any text. */
+export const keyName = (key: unknown): string => `key ${JSON.stringify(String(key).slice(0, 200))}`;
+
+export const parseValue = (text: string | null | undefined): Json => (text === null || text === undefined ? null : (JSON.parse(text) as Json));
+
+export const toEntry = (row: RawLogRow): Entry => ({
   key: row.k,
-  value: parse(row.v),
+  value: parseValue(row.v),
   version: row.ver,
   revision: revisionAt(row.place),
   createdAtMs: row.created,
@@ -50,7 +72,7 @@ export const toLogRow = (row: RawLogRow): LogRow => ({
   key: row.k,
   op: ops[row.op] as LogRow["op"],
   version: row.ver,
-  value: parse(row.v),
+  value: parseValue(row.v),
   expiresAtMs: row.exp ?? undefined,
   atMs: row.at,
   writer: row.writer,

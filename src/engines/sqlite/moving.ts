@@ -3,22 +3,26 @@ import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
 import { compareKeys } from "../../store/ranges.ts";
+import { damagedRecord, keySum, placeSum, postingSum, requestSum, requireSum, slotSum, termSum, textSum, tombstoneSum } from "../../store/record-sum.ts";
 import type { Committed, DumpPage, DumpQuery, IndexedText, LogRow, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
+import type { RawHead } from "./key-chain.ts";
+import { headRows, readHead, requireHead } from "./key-chain.ts";
 import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { logColumns, ops, parseLapse, recordOf } from "./log-rows.ts";
+import { keyName, logColumns, ops, parseLapse, recordOf, requireIntact } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
-import { readNamespace, writeFacts, writeNamespace } from "./namespace-row.ts";
-import { addDocument } from "./text-index.ts";
+import { readNamespace, resetNamespace, writeFacts, writeNamespace } from "./namespace-row.ts";
+import { keepRequest, requestName } from "./stored-request.ts";
+import { addDocument, readAreas, requireDocument } from "./text-index.ts";
 
 /** Rows fetched at once: a page is cut by its bytes, and values may be long. */
 const rowsPerFetch = 32;
 
 /** Inside one read transaction. */
 export function dumpPage(connection: Connection, space: NamespaceRow, query: DumpQuery): DumpPage {
-  const { id: _id, tombstones: _tombstones, ...facts } = space;
+  const { id: _id, name: _name, tombstones: _tombstones, ...facts } = space;
   if (query.part === "keys") return { facts, ...pageOf(keysAfter(connection, space.id, query.after)) };
   if (query.part === "requests") return { facts, ...pageOf(requestsAfter(connection, space.id, query.after)) };
   if (query.part === "log") return { facts, ...pageOf(rowsAfter(connection, space.id, query.after)) };
@@ -37,11 +41,9 @@ function* inPieces<Row>(fetch: (last: Row | undefined) => Row[]): Generator<Row>
 }
 
 function* rowsAfter(connection: Connection, namespaceId: number, after: number): Generator<StoredLogRow> {
-  type Row = RawLogRow & { readonly lapse: string | null };
-  const page = connection.statement(
-    `SELECT ${logColumns(true)}, log.lapse FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`,
-  );
-  for (const row of inPieces<Row>((last) => page.all(namespaceId, last === undefined ? placeOf(after + 1) : last.place + 1) as Row[]))
+  const page = connection.statement(`SELECT ${logColumns(true)} FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`);
+  for (const row of inPieces<RawLogRow>((last) => page.all(namespaceId, last === undefined ? placeOf(after + 1) : last.place + 1) as RawLogRow[])) {
+    requireIntact(namespaceId, row);
     yield {
       kind: "log",
       revision: revisionAt(row.place),
@@ -58,57 +60,51 @@ function* rowsAfter(connection: Connection, namespaceId: number, after: number):
       record: recordOf(row),
       lapse: parseLapse(row.lapse),
     };
+  }
 }
-
-interface RawKey {
-  readonly k: string;
-  readonly place: number;
-  readonly ver: number;
-  readonly present: number;
-  readonly findable: number;
-}
-
-const rawKeys = (where: string): string =>
-  `SELECT k, place, ver, 1 AS present, findable FROM kv WHERE ns = ?1 AND ${where} UNION ALL SELECT k, place, ver, 0, 0 FROM tombstone WHERE ns = ?1 AND ${where}`;
 
 function* keysAfter(connection: Connection, namespaceId: number, after: string | undefined): Generator<StoredKey> {
-  const page = connection.statement(`${rawKeys("k > ?2")} ORDER BY k LIMIT ${rowsPerFetch}`);
-  for (const row of inPieces<RawKey>((last) => page.all(namespaceId, last?.k ?? after ?? "") as RawKey[])) yield toKey(connection, namespaceId, row);
+  const page = connection.statement(`${headRows("k > ?2")} ORDER BY k LIMIT ${rowsPerFetch}`);
+  for (const row of inPieces<RawHead>((last) => page.all(namespaceId, last?.k ?? after ?? "") as RawHead[])) yield toKey(connection, namespaceId, requireHead(namespaceId, row));
 }
 
 function readKey(connection: Connection, namespaceId: number, key: string): StoredKey | undefined {
-  const row = connection.statement(rawKeys("k = ?2")).get(namespaceId, key) as RawKey | undefined;
+  const row = readHead(connection, namespaceId, key);
   return row && toKey(connection, namespaceId, row);
 }
 
-const toKey = (connection: Connection, namespaceId: number, { k, place, ver, present, findable }: RawKey): StoredKey => ({
+const toKey = (connection: Connection, namespaceId: number, { k, place, ver, findable }: RawHead): StoredKey => ({
   kind: "key",
   key: k,
   revision: revisionAt(place),
   seq: seqAt(place),
   version: ver,
-  present: present === 1,
+  present: findable !== null,
   index: findable === 1 ? readIndex(connection, namespaceId, k) : undefined,
 });
 
 function readIndex(connection: Connection, namespaceId: number, key: string): IndexedText {
-  const document = connection
-    .statement("SELECT d.area, d.place, d.length, d.terms, a.name FROM document AS d JOIN area AS a ON a.id = d.area WHERE d.ns = ? AND d.k = ?")
-    .get(namespaceId, key) as { readonly area: number; readonly place: number; readonly length: number; readonly terms: string; readonly name: string };
+  const document = requireDocument(connection, namespaceId, key);
+  const area = readAreas(connection, namespaceId).find(({ id }) => id === document.area);
+  if (area === undefined) throw damagedRecord(keyName(key));
   const terms = connection
-    .arrayStatement("SELECT t.value, p.weight FROM json_each(?) AS t CROSS JOIN posting AS p ON p.area = ? AND p.term = t.value AND p.place = ? ORDER BY t.key")
-    .all(document.terms, document.area, document.place) as [string, number][];
-  return { area: document.name, terms, length: document.length };
+    .arrayStatement("SELECT t.value, p.weight, p.length, p.sum FROM json_each(?) AS t LEFT JOIN posting AS p ON p.area = ? AND p.term = t.value AND p.place = ? ORDER BY t.key")
+    .all(document.terms, document.area, document.place) as [string, number, number, number][];
+  for (const [term, weight, length, sum] of terms) requireSum(postingSum(termSum(document.area, term), document.place, weight, length), sum, () => keyName(key));
+  return { area: area.name, terms: terms.map(([term, weight]) => [term, weight]), length: document.length };
 }
 
 function* requestsAfter(connection: Connection, namespaceId: number, after: { readonly keptUntilMs: number; readonly key?: string }): Generator<StoredRequestKey> {
-  type Row = { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string };
+  type Row = { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number };
   const page = connection.statement(
-    `SELECT key, fingerprint, kept_until, outcome FROM request INDEXED BY request_by_age WHERE ns = ? AND (kept_until, key) > (?, ?) ORDER BY kept_until, key LIMIT ${rowsPerFetch}`,
+    `SELECT key, fingerprint, kept_until, outcome, sum FROM request INDEXED BY request_by_age WHERE ns = ? AND (kept_until, key) > (?, ?) ORDER BY kept_until, key LIMIT ${rowsPerFetch}`,
   );
   // No request key is empty.
   const rows = inPieces<Row>((last) => page.all(namespaceId, last?.kept_until ?? after.keptUntilMs, last?.key ?? after.key ?? "") as Row[]);
-  for (const { key, fingerprint, kept_until, outcome } of rows) yield { kind: "request", key, fingerprint, keptUntilMs: kept_until, outcome: JSON.parse(outcome) as Committed };
+  for (const { key, fingerprint, kept_until, outcome, sum } of rows) {
+    requireSum(requestSum(namespaceId, key, fingerprint, kept_until, outcome), sum, () => requestName(key));
+    yield { kind: "request", key, fingerprint, keptUntilMs: kept_until, outcome: JSON.parse(outcome) as Committed };
+  }
 }
 
 /** Inside one write transaction. `batch` is of the same one. */
@@ -133,7 +129,7 @@ export function loadRecords(
   const tombstones = space.tombstones;
   for (const record of records) {
     if (record.kind === "key") loadKey(connection, statements, space, record);
-    else if (record.kind === "request") statements.keepRequest.run(space.id, record.key, record.fingerprint, record.keptUntilMs, JSON.stringify(record.outcome));
+    else if (record.kind === "request") keepRequest(connection, space.id, record);
   }
   if (space.tombstones !== tombstones) writeNamespace(connection, space);
   if (facts === undefined) return;
@@ -159,18 +155,19 @@ function loadRows(connection: Connection, batch: Batch, namespaceId: number, row
 
 function loadKey(connection: Connection, statements: BatchStatements, space: NamespaceRow, { key, revision, seq, version, present, index }: StoredKey): void {
   const place = placeOf(revision, seq);
-  const found = connection.statement(rawKeys("k = ?2")).get(space.id, key) as RawKey | undefined;
+  const found = readHead(connection, space.id, key);
   if (!present) {
     // What the log told of the key is never less right: a page of the walk may be of later, and then the log brings it too.
     if (found !== undefined) return;
-    statements.bury.run(space.id, key, place, null, version);
+    statements.bury.run(space.id, key, place, null, version, tombstoneSum(space.id, key, place, null, version));
     space.tombstones += 1;
     return;
   }
   // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
   if (index === undefined || found?.place !== place || found.findable === 1) return;
   addDocument(connection, space.id, key, place, index);
-  connection.statement("UPDATE kv SET findable = 1 WHERE ns = ? AND k = ?").run(space.id, key);
+  const sum = slotSum(keySum(placeSum(space.id, place), textSum(key), found.ver, found.exp, found.created), found.anchor, 1);
+  connection.statement("UPDATE kv SET findable = 1, slot_sum = ? WHERE ns = ? AND k = ?").run(sum, space.id, key);
 }
 
 /** Rows removed of each table by one transaction. */
@@ -196,6 +193,6 @@ export function clearSlice(connection: Connection, space: NamespaceRow): { reado
     if (Number(removed.changes) > 0) return { more: true };
   }
   connection.statement("DELETE FROM area WHERE ns = ?").run(id);
-  connection.statement("UPDATE namespace SET compacted = 0, compacted_at = 0, version_floor = 0, tombstones = 0, aside = NULL WHERE id = ?").run(id);
+  resetNamespace(connection, space);
   return { more: false };
 }

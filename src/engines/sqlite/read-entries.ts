@@ -1,13 +1,15 @@
 import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf } from "../../store/place.ts";
+import { placeOf, revisionAt } from "../../store/place.ts";
 import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
+import { damagedRecord, entrySum, keySum, placeSum, requireSum, textSum, valueSum } from "../../store/record-sum.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { newestBelow, readHeads } from "./key-chain.ts";
+import type { Head, RawLink } from "./key-chain.ts";
+import { linkColumns, newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
-import type { RawEntry, RawLogRow } from "./log-rows.ts";
-import { logColumns, opCode, toEntry } from "./log-rows.ts";
+import type { RawLogRow } from "./log-rows.ts";
+import { keyName, logColumns, opCode, parseValue, requireLogRow, toEntry } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
@@ -20,31 +22,51 @@ export function readEntries(connection: Connection, space: NamespaceRow, nowMs: 
   const readRange = options.at === undefined ? liveReader(connection, space, nowMs, options) : pastReader(connection, space, options.at, options);
   const entries: Entry[] = [];
   for (const range of options.reverse ? ranges.toReversed() : ranges) {
-    // One more than wanted tells whether something is left.
-    for (const row of readRange(range, limit - entries.length + 1)) {
-      if (entries.length === limit) return { revision, nowMs, entries, more: true };
-      entries.push(toEntry(row));
-    }
+    if (readRange(range, limit, entries)) return { revision, nowMs, entries, more: true };
   }
   return { revision, nowMs, entries, more: false };
 }
 
-type RangeReader = (range: Range, count: number) => RawEntry[];
+/** Appends to `entries` until there are `limit` of them; says whether the range has more. */
+type RangeReader = (range: Range, limit: number, entries: Entry[]) => boolean;
 
-type LiveRow = [place: number, k: string, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, v?: string];
+type LiveRow = [place: number, k: string, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, sum: number, v?: string | null];
 
 function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
-  // All of an entry but its value is in `kv`.
+  // All of an entry but its value is in `kv`. An entry whose value is missing is damaged, not absent: hence the outer join.
   const columns = "kv.place, kv.k, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent";
-  const source = values === false ? `SELECT ${columns} FROM kv` : `SELECT ${columns}, log.v FROM kv CROSS JOIN log ON log.id = ${logId("kv.ns", "kv.place")}`;
+  const source =
+    values === false ? `SELECT ${columns}, kv.sum FROM kv` : `SELECT ${columns}, kv.sum + log.v_sum, log.v FROM kv LEFT JOIN log ON log.id = ${logId("kv.ns", "kv.place")}`;
   const from = `${source} WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
   const one = connection.arrayStatement(`${from} AND kv.k = ?`);
   const many = connection.arrayStatement(`${from} AND kv.k >= ? AND kv.k < ? ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?`);
-  return (range, count) => {
+  return (range, limit, entries) => {
     const key = singleKey(range);
+    // One more than wanted tells whether something is left.
+    const count = limit - entries.length + 1;
     const rows = (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as LiveRow[];
-    return rows.map(([place, k, ver, exp, created, at, writer, agent, v]) => ({ place, k, ver, exp, created, at, writer, agent, v }));
+    for (const row of rows) {
+      if (entries.length === limit) return true;
+      entries.push(requireLive(space.id, row));
+    }
+    return false;
   };
+}
+
+/** By position: taking an array apart costs as much as the checksums. */
+function requireLive(namespaceId: number, row: LiveRow): Entry {
+  const place = row[0];
+  const key = row[1];
+  const version = row[2];
+  const createdAtMs = row[4];
+  const updatedAtMs = row[5];
+  const writer = row[6];
+  const agent = row[7];
+  const v = row[9];
+  const start = placeSum(namespaceId, place);
+  const computed = entrySum(keySum(start, textSum(key), version, row[3], createdAtMs), updatedAtMs, writer, agent);
+  requireSum(v === undefined ? computed : computed + valueSum(start, v), row[8], () => keyName(key));
+  return { key, value: parseValue(v), version, revision: revisionAt(place), createdAtMs, updatedAtMs, expiresAtMs: row[3] ?? undefined, writer, agent: agent ?? undefined };
 }
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */
@@ -52,31 +74,36 @@ function pastReader(connection: Connection, space: NamespaceRow, at: number, { r
   if (at > space.revision) throw futureRevisionError(at, space.revision);
   requireKept(at, space);
   const bound = placeOf(at + 1);
-  const newestRow = connection.statement(`SELECT at FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`).get(space.id, bound) as
-    | { readonly at: number }
-    | undefined;
+  const newestRow = connection
+    .statement(`SELECT ${linkColumns} FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`)
+    .get(space.id, bound) as RawLink | undefined;
+  if (newestRow !== undefined) requireLink(space.id, newestRow);
   const judgedAtMs = liveAtMs ?? Math.max(space.compactedAtMs, newestRow?.at ?? 0);
   const rowAt = connection.statement(`SELECT ${logColumns(values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
 
-  const liveThen = (head: number): RawLogRow | undefined => {
-    const place = newestBelow(connection, space.id, head, bound);
-    const row = place === undefined ? undefined : (rowAt.get(space.id, place) as RawLogRow | undefined);
-    return row !== undefined && row.op === opCode.put && (row.exp === null || row.exp > judgedAtMs) ? row : undefined;
+  const liveThen = (head: Head): RawLogRow | undefined => {
+    const place = newestBelow(connection, space, head.place, bound);
+    const found = place === undefined ? undefined : rowAt.get(space.id, place);
+    // Compaction lets go of rows that only say that a key is gone, and a chain may still point to one.
+    if (place === undefined || (found === undefined && revisionAt(place) <= space.compacted)) return undefined;
+    const row = requireLogRow(space.id, place, found);
+    if (row.k !== head.k) throw damagedRecord(keyName(head.k));
+    return row.op === opCode.put && (row.exp === null || row.exp > judgedAtMs) ? row : undefined;
   };
 
-  return (range, count) => {
-    const rows: RawLogRow[] = [];
+  return (range, limit, entries) => {
     let rest = range;
     for (;;) {
       // What had ended by then was not there: a crowd of deleted keys costs nothing.
       const heads = readHeads(connection, space.id, rest, { reverse, limit: headsPerRead, goneSince: bound });
-      for (const { place } of heads) {
-        const row = liveThen(place);
-        if (row !== undefined) rows.push(row);
-        if (rows.length === count) return rows;
+      for (const head of heads) {
+        const row = liveThen(head);
+        if (row === undefined) continue;
+        if (entries.length === limit) return true;
+        entries.push(toEntry(row));
       }
       const last = heads.at(-1);
-      if (last === undefined || heads.length < headsPerRead) return rows;
+      if (last === undefined || heads.length < headsPerRead) return false;
       rest = reverse ? rangeBefore(rest, last.k) : rangeAfter(rest, last.k);
     }
   };

@@ -1,13 +1,16 @@
 import { isOneRevision, letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
+import { follower } from "../../store/log-order.ts";
 import { placeOf, revisionAt } from "../../store/place.ts";
+import { damagedRecord } from "../../store/record-sum.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlValue } from "./driver.ts";
-import { newestBelow, readHeads } from "./key-chain.ts";
+import type { RawLink } from "./key-chain.ts";
+import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId, placeIn } from "./log-id.ts";
 import type { RawLogRow } from "./log-rows.ts";
-import { logColumns, toLogRow } from "./log-rows.ts";
+import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
@@ -77,27 +80,32 @@ function spanEnd(from: Revision, gaps: NamespaceRow["gaps"]): Revision {
   return to;
 }
 
+/** `rows` in the log's order; `after`: the revision they must begin behind, if any. */
+function requireUnbroken(space: NamespaceRow, rows: readonly RawLogRow[], after: Revision | undefined): void {
+  const follows = follower(space, after);
+  for (const { place } of rows) if (!follows(place)) throw damagedRecord(rowName(place));
+}
+
 function fetchByRevision(connection: Connection, space: NamespaceRow, query: LogQuery, { from, to }: Span, count: number): RawLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
   const sql = `SELECT ${logColumns(query.values !== false)} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
-  return connection.statement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
+  const rows = connection.statement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
+  for (const row of rows) requireIntact(space.id, row);
+  // Without a filter nothing may be missing in between: a watcher would never hear of it.
+  if (filters.length === 0) requireUnbroken(space, query.reverse ? rows.toReversed() : rows, query.reverse ? undefined : Math.max(space.compacted, from - 1));
+  return rows;
 }
 
-interface ChainRow {
-  readonly prev: number | null;
-  readonly kind: string | null;
-  readonly writer: string;
-  readonly agent: string | null;
-}
+type ChainRow = RawLogRow & RawLink;
 
 /**
  * Along the chains of the asked keys, from `low` to below `high`: places first, rows for those that remain after sorting.
  * Undefined when that would mean looking at too many rows: going by revision is then the bounded way.
  */
 function fetchByKey(connection: Connection, space: NamespaceRow, query: LogQuery, low: number, high: number, count: number): RawLogRow[] | undefined {
-  const chainRow = connection.statement(`SELECT prev, kind, writer, agent FROM log WHERE id = ${logId("?1", "?2")}`);
+  const chainRow = connection.statement(`SELECT ${logColumns(false)}, log.prev, log.jump, log.link_sum FROM log WHERE id = ${logId("?1", "?2")}`);
   // A set: ranges may overlap, rows may not repeat.
   const places = new Set<number>();
   let visited = 0;
@@ -105,13 +113,16 @@ function fetchByKey(connection: Connection, space: NamespaceRow, query: LogQuery
     const heads = readHeads(connection, space.id, range, { limit: narrowRowsMax });
     if (heads.length === narrowRowsMax) return undefined;
     for (const head of heads) {
-      let place = newestBelow(connection, space.id, head.place, high) ?? null;
+      let place = newestBelow(connection, space, head.place, high) ?? null;
       // Newest first, a page of each key is enough.
       for (let matching = 0; place !== null && place >= low && !(query.reverse && matching === count); ) {
         visited += 1;
         if (visited > narrowRowsMax) return undefined;
         const row = chainRow.get(space.id, place) as ChainRow | undefined;
-        if (row === undefined) break;
+        if (row === undefined && revisionAt(place) <= space.compacted) break;
+        requireLogRow(space.id, place, row);
+        if (row === undefined || row.k !== head.k) throw damagedRecord(keyName(head.k));
+        requireLink(space.id, row);
         if (isWanted(row, query)) {
           places.add(place);
           matching += 1;
@@ -125,7 +136,7 @@ function fetchByKey(connection: Connection, space: NamespaceRow, query: LogQuery
   return [...places]
     .sort((a, b) => direction * (a - b))
     .slice(0, count)
-    .map((place) => rowAt.get(space.id, place) as RawLogRow);
+    .map((place) => requireLogRow(space.id, place, rowAt.get(space.id, place)));
 }
 
 function isWanted(row: ChainRow, { recorded }: LogQuery): boolean {

@@ -1,11 +1,15 @@
 import { letGoThrough } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt } from "../../store/place.ts";
+import { requireSum, tombstoneSum } from "../../store/record-sum.ts";
 import type { Compacted, RetentionPolicy } from "../../store/store.ts";
 import type { Batch } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
-import { logId, placeIn } from "./log-id.ts";
-import { opCode } from "./log-rows.ts";
+import type { RawLink } from "./key-chain.ts";
+import { requireLink } from "./key-chain.ts";
+import { logId } from "./log-id.ts";
+import type { RawLogRow } from "./log-rows.ts";
+import { keyName, logColumns, opCode, requireIntact } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { writeNamespace } from "./namespace-row.ts";
 
@@ -31,19 +35,18 @@ export function sweepSlice(connection: Connection, batch: Batch, space: Namespac
   return keys.length;
 }
 
-interface WindowRow {
-  readonly place: number;
-  readonly at: number;
-  readonly k: string;
-  readonly op: number;
-  readonly prev: number | null;
-}
+type WindowRow = RawLogRow & RawLink;
 
 /** Whole revisions after the compacted one that the policy lets go, about `limit` rows of them. */
 function compactionWindow(connection: Connection, space: NamespaceRow, policy: RetentionPolicy, nowMs: number, limit: number): readonly WindowRow[] {
   const rows = connection
-    .statement(`SELECT ${placeIn("id")} AS place, at, k, op, prev FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id LIMIT ?4`)
+    .statement(`SELECT ${logColumns(false)}, log.prev, log.jump, log.link_sum FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id LIMIT ?4`)
     .all(space.id, placeOf(space.compacted + 1), placeOf(space.revision + 1), limit + limits.commitRowsMax) as WindowRow[];
+  // What is removed for good is decided by these rows: a damaged one must not decide it.
+  for (const row of rows) {
+    requireIntact(space.id, row);
+    requireLink(space.id, row);
+  }
   const horizon = letGoThrough(space, policy.revisions);
   let target = space.compacted;
   let size = 0;
@@ -94,15 +97,24 @@ function forget(connection: Connection, space: NamespaceRow, window: readonly Wi
   return removed;
 }
 
-function oldestTombstones(connection: Connection, space: NamespaceRow, count: number): { readonly k: string; readonly ver: number }[] {
+interface TombstoneRow {
+  readonly k: string;
+  readonly place: number;
+  readonly anchor: number | null;
+  readonly ver: number;
+  readonly sum: number;
+}
+
+function oldestTombstones(connection: Connection, space: NamespaceRow, count: number): TombstoneRow[] {
   // Only what is compacted: as long as history shows the deletion, its version is remembered.
-  const sql = `SELECT k, ver FROM tombstone INDEXED BY tombstone_by_age WHERE ns = ?1 AND place < ?2 ORDER BY place LIMIT ?3`;
-  return connection.statement(sql).all(space.id, placeOf(space.compacted + 1), count) as { readonly k: string; readonly ver: number }[];
+  const sql = `SELECT k, place, anchor, ver, sum FROM tombstone INDEXED BY tombstone_by_age WHERE ns = ?1 AND place < ?2 ORDER BY place LIMIT ?3`;
+  return connection.statement(sql).all(space.id, placeOf(space.compacted + 1), count) as TombstoneRow[];
 }
 
 function forgetTombstones(connection: Connection, space: NamespaceRow, surplus: number): void {
   if (surplus <= 0) return;
-  for (const { k, ver } of oldestTombstones(connection, space, surplus)) {
+  for (const { k, place, anchor, ver, sum } of oldestTombstones(connection, space, surplus)) {
+    requireSum(tombstoneSum(space.id, k, place, anchor, ver), sum, () => keyName(k));
     space.versionFloor = Math.max(space.versionFloor, ver);
     connection.statement("DELETE FROM tombstone WHERE ns = ? AND k = ?").run(space.id, k);
     space.tombstones -= 1;

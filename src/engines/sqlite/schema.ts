@@ -1,9 +1,13 @@
 import { HoldfastError } from "../../kernel/errors.ts";
+import { addSums } from "./add-sums.ts";
 import type { SqlDatabase } from "./driver.ts";
 import { damagedError, foreignError } from "./sqlite-errors.ts";
 
 /** "HFST": says in the file's header whose it is, so that another program's database is never touched. */
 export const applicationId = 0x48465354;
+
+/** SQL, or work that SQL alone cannot do. */
+export type Migration = string | ((database: SqlDatabase) => void);
 
 /**
  * Step n brings a store from schema n to n + 1, inside one transaction. Released steps are never edited; the list only grows.
@@ -12,9 +16,10 @@ export const applicationId = 0x48465354;
  * `kv` repeats what a listing without values shows: neighbours by key lie far apart in the log, and a page of keys would cost a page of the file for each.
  *
  * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
+ * Every row has a checksum of what it says (see store/record-sum.ts), verified whenever it is read.
  * `v` stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
  */
-export const migrations: readonly string[] = [
+export const migrations: readonly Migration[] = [
   `
   CREATE TABLE namespace (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
@@ -49,6 +54,7 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE term (area INTEGER NOT NULL, term TEXT NOT NULL, documents INTEGER NOT NULL, PRIMARY KEY (area, term)) STRICT, WITHOUT ROWID;
   `,
+  addSums,
 ];
 
 const tables = ["area", "document", "kv", "log", "namespace", "posting", "request", "term", "tombstone"];
@@ -57,7 +63,7 @@ export const readPragma = (database: SqlDatabase, name: string): number | string
   Object.values(database.prepare(`PRAGMA ${name}`).get() as Record<string, number | string>)[0] as number | string;
 
 /** Brings the file to this build's schema, or refuses it untouched. `backUp` is called before an existing older store is changed. */
-export function migrate(database: SqlDatabase, backUp: (label: string) => void, steps: readonly string[] = migrations): void {
+export function migrate(database: SqlDatabase, backUp: (label: string) => void, steps: readonly Migration[] = migrations): void {
   const found = inSnapshot(database, () => requireOurs(database, steps.length));
   if (found === steps.length) return;
   if (found > 0) backUp(`schema-${found}`);
@@ -68,7 +74,10 @@ export function migrate(database: SqlDatabase, backUp: (label: string) => void, 
     if (from < steps.length) {
       // Inside the transaction: the file never shows a page that does not say whose it is.
       database.exec(`PRAGMA application_id = ${applicationId}`);
-      for (const step of steps.slice(from)) database.exec(step);
+      for (const step of steps.slice(from)) {
+        if (typeof step === "string") database.exec(step);
+        else step(database);
+      }
       database.exec(`PRAGMA user_version = ${steps.length}`);
     }
     database.exec("COMMIT");

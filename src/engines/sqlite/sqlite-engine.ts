@@ -27,9 +27,13 @@ import type {
   StoredRecord,
   StoredRequest,
 } from "../../store/store.ts";
+import type { Note } from "./acknowledged.ts";
+import { readNotes } from "./acknowledged.ts";
 import { writeBackup } from "./backup-file.ts";
 import { Bell } from "./bell.ts";
-import { Batch, BatchStatements, readStoredRequest } from "./commit-batch.ts";
+import { checkPages, readSchemaSum, schemaSum } from "./check-file.ts";
+import { checkRecords } from "./check-records.ts";
+import { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
 import type { DriverName, SqliteDriver } from "./driver.ts";
@@ -40,16 +44,19 @@ import { clearSlice, dumpPage, loadRecords } from "./moving.ts";
 import { NamespaceClock } from "./namespace-clock.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, readNamespace, writeSeal } from "./namespace-row.ts";
+import { checkedWholeBytes as defaultCheckedWholeBytes, requireAcknowledged, requireSound } from "./open-checks.ts";
 import { countLive, readEntries } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
 import { retryBusy } from "./retry-busy.ts";
+import type { Migration } from "./schema.ts";
 import { readPragma } from "./schema.ts";
-import { isBusy, isIoError, isSuspect, translateSqliteError } from "./sqlite-errors.ts";
+import { damagedError, isBusy, isIoError, isSuspect, mayBeDamage, translateSqliteError } from "./sqlite-errors.ts";
 import type { FileSystemType } from "./store-file.ts";
 import { prepareStoreFile, rememberOpened } from "./store-file.ts";
 import type { Standing } from "./store-place.ts";
 import { lostCommitError, lostError, StorePlace } from "./store-place.ts";
+import { readStoredRequest } from "./stored-request.ts";
 import type { TextSearch } from "./text-index.ts";
 import { beginSearch, finishSearch, probeTerms } from "./text-index.ts";
 
@@ -66,7 +73,9 @@ export interface SqliteEngineOptions {
   /** Asks what kind of file system a folder is on. */
   readonly fileSystemType?: FileSystemType;
   /** Steps of the schema; another list only in tests of the migration itself. */
-  readonly migrations?: readonly string[];
+  readonly migrations?: readonly Migration[];
+  /** A store up to this size is checked whole when it is opened. */
+  readonly checkedWholeBytes?: number;
 }
 
 interface Open {
@@ -93,7 +102,8 @@ class SqliteEngine implements Engine {
   readonly #host: Clock;
   readonly #clock: NamespaceClock;
   readonly #log: Log;
-  readonly #migrations: readonly string[] | undefined;
+  readonly #migrations: readonly Migration[] | undefined;
+  readonly #checkedWholeBytes: number;
   readonly #bell: Bell;
   #open: Open | undefined;
   /** The disk failed: what is opened next has to prove itself first. */
@@ -103,7 +113,12 @@ class SqliteEngine implements Engine {
   #standing: Standing = "in place";
   #closed = false;
 
-  constructor(driver: SqliteDriver, path: string, place: StorePlace, { clock = systemClock, log = silentLog, migrations }: SqliteEngineOptions) {
+  constructor(
+    driver: SqliteDriver,
+    path: string,
+    place: StorePlace,
+    { clock = systemClock, log = silentLog, migrations, checkedWholeBytes = defaultCheckedWholeBytes }: SqliteEngineOptions,
+  ) {
     this.#driver = driver;
     this.#path = path;
     this.#place = place;
@@ -111,7 +126,8 @@ class SqliteEngine implements Engine {
     this.#clock = new NamespaceClock(clock);
     this.#log = log;
     this.#migrations = migrations;
-    this.#bell = new Bell(`${path}-bell`, () => this.#hasChangedElsewhere(), log);
+    this.#checkedWholeBytes = checkedWholeBytes;
+    this.#bell = new Bell(path, () => this.#hasChangedElsewhere(), log);
   }
 
   async ready(): Promise<void> {
@@ -132,9 +148,9 @@ class SqliteEngine implements Engine {
       const batch = new Batch(connection, statements, this.#clock, namespace);
       requireUnsealed(batch.seal, "commit");
       const results = commits.map((commit) => batch.apply(commit));
-      return { keep: batch.finish(), result: { results, rings: batch.tookRevision } };
+      return { keep: batch.finish(), result: { results, rings: batch.tookRevision }, note: batch.note };
     });
-    // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
+    // Whoever waits for this commit is answered first; whoever watches here hears of it a moment later.
     if (rings) this.#bell.ringSoon(namespace, this.#host);
     return results;
   }
@@ -183,9 +199,9 @@ class SqliteEngine implements Engine {
       const batch = new Batch(connection, statements, this.#clock, namespace);
       const result = sweepSlice(connection, batch, space, nowMs, limit);
       batch.finish();
-      return { keep: true, result };
+      return { keep: true, result, note: batch.note };
     });
-    if (swept > 0) this.#bell.ring(namespace);
+    if (swept > 0) this.#bell.ringSoon(namespace, this.#host);
     return swept;
   }
 
@@ -227,6 +243,10 @@ class SqliteEngine implements Engine {
     return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#host.nowMs()));
   }
 
+  checkFiles(onRows?: (rows: number) => void): Promise<readonly string[]> {
+    return this.#reading((connection) => [...checkPages(connection.database), ...checkRecords(connection, onRows)]);
+  }
+
   dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
     return this.#reading((connection) => dumpPage(connection, readNamespace(connection, namespace), query));
   }
@@ -249,6 +269,8 @@ class SqliteEngine implements Engine {
   }
 
   async clear(namespace: string): Promise<void> {
+    const { id } = await this.#reading((connection) => readNamespace(connection, namespace));
+    if (id > 0) this.#bell.forget(id);
     for (let more = true; more; ) ({ more } = await this.#writing(({ connection }) => ({ keep: true, result: clearSlice(connection, ensureNamespace(connection, namespace)) })));
   }
 
@@ -273,16 +295,21 @@ class SqliteEngine implements Engine {
   }
 
   /** Nobody is answered when the file has lost its name meanwhile: what was written would be found by nobody. */
-  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T }): Promise<T> {
+  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T; readonly note?: Note }): Promise<T> {
     return this.#perform((open) => {
       let kept = false;
+      let note: Note | undefined;
       const result = open.connection.writing(() => {
         const written = work(open);
         kept = written.keep;
+        note = written.note;
         return written;
       });
       const standing = this.#place.glance();
-      if (standing === "in place") return result;
+      if (standing === "in place") {
+        if (kept && note !== undefined) this.#bell.acknowledge(note);
+        return result;
+      }
       const lost = this.#lose(standing);
       throw kept ? lostCommitError() : lost;
     });
@@ -327,6 +354,8 @@ class SqliteEngine implements Engine {
     for (let attempt = 1; ; attempt += 1) {
       const file = this.#place.requireOpenable();
       rememberOpened(file);
+      // Read before SQLite looks at its log: whatever was noted by then must be in the store afterwards.
+      requireAcknowledged(this.#driver, this.#path, readNotes(this.#bell.path, this.#path));
       const connection = this.#openFile();
       const standing = this.#place.remember(file);
       if (standing === "in place") return this.#prove(connection);
@@ -338,6 +367,7 @@ class SqliteEngine implements Engine {
 
   #prove(connection: Connection): Open {
     try {
+      requireSound(connection, this.#migrations === undefined, this.#checkedWholeBytes);
       if (this.#mustVerify) settle(connection);
       this.#mustVerify = false;
       this.#dataVersion = undefined;
@@ -368,12 +398,27 @@ class SqliteEngine implements Engine {
       return error instanceof CommitFailure ? lostCommitError() : lost;
     }
     const failure = error instanceof CommitFailure && isIoError(cause) ? this.#judgeLostCommit(cause) : translateSqliteError(cause);
+    if (failure.code === "internal" && mayBeDamage(cause) && this.#isDamaged()) return damagedError("The store's file is damaged.", cause);
     if (isSuspect(cause)) {
       this.#log("error", "store_suspect", { reason: (cause as Error).message });
       this.#close();
       this.#mustVerify = true;
     }
     return failure;
+  }
+
+  /** Asks SQLite, on a connection of its own: the one that failed may be none. */
+  #isDamaged(): boolean {
+    try {
+      const database = this.#driver.open(this.#path);
+      try {
+        return (this.#migrations === undefined && readSchemaSum(database) !== schemaSum) || checkPages(database, 1).length > 0;
+      } finally {
+        database.close();
+      }
+    } catch (error) {
+      return !isBusy(error);
+    }
   }
 
   /**

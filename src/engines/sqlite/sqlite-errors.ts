@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 
 /** Primary result codes of SQLite (the low byte of an extended code). */
-const primary = { perm: 3, busy: 5, locked: 6, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, protocol: 15, notadb: 26 } as const;
+const primary = { perm: 3, busy: 5, locked: 6, nomem: 7, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, protocol: 15, notadb: 26 } as const;
 
 /** Extended code: the shared index beside the store could not grow, which only happens when there is no space. */
 const shmSize = 4874;
@@ -24,7 +24,14 @@ const codeOfWords: ReadonlyMap<string, number> = new Map([
 function primaryCode(error: unknown): number | undefined {
   const { code, errcode, message } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown; readonly message?: unknown };
   if (typeof errcode === "number") return errcode & 0xff;
-  return code === "ERR_SQLITE_ERROR" ? codeOfWords.get(String(message)) : undefined;
+  if (code !== "ERR_SQLITE_ERROR") return undefined;
+  return String(message).startsWith("malformed database schema") ? primary.corrupt : codeOfWords.get(String(message));
+}
+
+/** Whether the file is to be asked about a failure that none of the known codes explains: Holdfast's statements are fixed and its numbers small, so damage is the likely reason. */
+export function mayBeDamage(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
+  return code === "ERR_SQLITE_ERROR" || code === "ERR_OUT_OF_RANGE" || typeof errcode === "number";
 }
 
 /** Someone else has the file for a moment. SQLITE_PROTOCOL is what many simultaneous openers of a WAL file can meet. */
@@ -55,6 +62,8 @@ export function translateSqliteError(error: unknown): HoldfastError {
     case primary.locked:
     case primary.protocol:
       return busyTooLong(error);
+    case primary.nomem:
+      return new HoldfastError("unavailable", "SQLite ran out of memory; nothing was changed.", { hint: "Free some memory and try again.", cause: error });
     case primary.ioerr:
       return new HoldfastError("unavailable", "The disk failed while the store was being used; nothing was changed.", {
         hint: "Check the disk; the store is reopened and verified on the next call.",

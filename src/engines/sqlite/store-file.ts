@@ -233,6 +233,7 @@ function mountedType(folder: string): string {
 
 const headerBytes = 100;
 const applicationIdOffset = 68;
+const formatOffsets = [18, 19];
 
 /** At the file's beginning, wherever the descriptor stands; shorter where the file is. */
 function readHeader(descriptor: number): Buffer {
@@ -247,8 +248,10 @@ function readHeader(descriptor: number): Buffer {
 function requireOurHeader(path: string, header: Buffer): void {
   if (header.length === 0) return;
   if (header.length === headerBytes && header.toString("latin1", 0, 16) === "SQLite format 3\0") {
-    if (header.readUInt32BE(applicationIdOffset) === applicationId) return;
-    throw foreignError();
+    if (header.readUInt32BE(applicationIdOffset) !== applicationId) throw foreignError();
+    // Anything else there means "for reading only" to SQLite.
+    if (formatOffsets.every((offset) => [1, 2].includes(header.readUInt8(offset)))) return;
+    throw damagedError("The header of the store's file is damaged.");
   }
   // Power was lost while the store was being made: SQLite's journal beside it puts it right.
   if (header.every((byte) => byte === 0) && existsSync(`${path}-journal`)) return;

@@ -1,9 +1,13 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { revisionAt } from "../../store/place.ts";
-import type { IndexedText, SearchAnswer, SearchQuery } from "../../store/store.ts";
+import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../store/record-sum.ts";
+import type { IndexedText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
+import type { LiveHead } from "./key-chain.ts";
+import { liveHeadColumns, requireLiveHead } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
+import { keyName, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 
 /**
@@ -14,50 +18,99 @@ import type { NamespaceRow } from "./namespace-row.ts";
  */
 export function addDocument(connection: Connection, namespaceId: number, key: string, place: number, { area, length, terms }: IndexedText): void {
   const areaId = ensureArea(connection, namespaceId, area);
-  connection.statement("UPDATE area SET documents = documents + 1, length = length + ? WHERE id = ?").run(length, areaId);
+  connection.statement("UPDATE area SET documents = documents + 1, length = length + ?1, sum = sum - 1 - ?1 WHERE id = ?2").run(length, areaId);
   const names = JSON.stringify(terms.map(([term]) => term));
-  connection.statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?)").run(namespaceId, key, areaId, place, length, names);
-  const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?)");
-  for (const [term, weight] of terms) posting.run(areaId, term, place, weight, length);
-  connection.statement("INSERT INTO term SELECT ?, value, 1 FROM json_each(?) WHERE true ON CONFLICT DO UPDATE SET documents = documents + 1").run(areaId, names);
+  connection
+    .statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)")
+    .run(namespaceId, key, areaId, place, length, names, documentSum(namespaceId, key, areaId, place, length, names));
+  const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?)");
+  const sumOfTerm: string[] = [];
+  for (const [term, weight] of terms) {
+    const sum = termSum(areaId, term);
+    posting.run(areaId, term, place, weight, length, postingSum(sum, place, weight, length));
+    sumOfTerm.push(`${JSON.stringify(term)}:${sum}`);
+  }
+  connection
+    .statement("INSERT INTO term SELECT ?, t.key, 1, t.value - 1 FROM json_each(?) AS t WHERE true ON CONFLICT DO UPDATE SET documents = documents + 1, sum = sum - 1")
+    .run(areaId, `{${sumOfTerm.join(",")}}`);
+}
+
+interface RawDocument {
+  readonly area: number;
+  readonly place: number;
+  readonly length: number;
+  readonly terms: string;
+  readonly sum: number;
+}
+
+/** What the index has of an entry that says it is findable. */
+export function requireDocument(connection: Connection, namespaceId: number, key: string): RawDocument {
+  const found = connection.statement("SELECT area, place, length, terms, sum FROM document WHERE ns = ? AND k = ?").get(namespaceId, key) as RawDocument | undefined;
+  if (found === undefined) throw damagedRecord(keyName(key));
+  requireSum(documentSum(namespaceId, key, found.area, found.place, found.length, found.terms), found.sum, () => keyName(key));
+  return found;
 }
 
 export function removeDocument(connection: Connection, namespaceId: number, key: string): void {
-  const found = connection.statement("SELECT area, place, length, terms FROM document WHERE ns = ? AND k = ?").get(namespaceId, key) as
-    | { readonly area: number; readonly place: number; readonly length: number; readonly terms: string }
-    | undefined;
-  if (found === undefined) return;
+  const found = requireDocument(connection, namespaceId, key);
   connection.statement("DELETE FROM document WHERE ns = ? AND k = ?").run(namespaceId, key);
-  connection.statement("UPDATE area SET documents = documents - 1, length = length - ? WHERE id = ?").run(found.length, found.area);
+  connection.statement("UPDATE area SET documents = documents - 1, length = length - ?1, sum = sum + 1 + ?1 WHERE id = ?2").run(found.length, found.area);
   connection.statement("DELETE FROM posting WHERE area = ? AND place = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.place, found.terms);
-  connection.statement("UPDATE term SET documents = documents - 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.terms);
+  connection.statement("UPDATE term SET documents = documents - 1, sum = sum + 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.terms);
   connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").run(found.area, found.terms);
 }
 
 function ensureArea(connection: Connection, namespaceId: number, name: string): number {
   const found = connection.statement("SELECT id FROM area WHERE ns = ? AND name = ?").get(namespaceId, name) as { readonly id: number } | undefined;
   if (found !== undefined) return found.id;
-  return (connection.statement("INSERT INTO area (ns, name, documents, length) VALUES (?, ?, 0, 0) RETURNING id").get(namespaceId, name) as { readonly id: number }).id;
+  const { id } = connection.statement("INSERT INTO area (ns, name, documents, length, sum) VALUES (?, ?, 0, 0, 0) RETURNING id").get(namespaceId, name) as { readonly id: number };
+  connection.statement("UPDATE area SET sum = ? WHERE id = ?").run(areaSum(namespaceId, id, name), id);
+  return id;
 }
 
 interface Area {
   readonly id: number;
+  readonly name: string;
   readonly documents: number;
   readonly length: number;
+  readonly sum: number;
 }
+
+/** All of a namespace: they are a handful, and one whose name is damaged is then not taken for one that is not there. */
+export function readAreas(connection: Connection, namespaceId: number): Area[] {
+  const areas = connection.statement("SELECT id, name, documents, length, sum FROM area WHERE ns = ?").all(namespaceId) as Area[];
+  for (const { id, name, documents, length, sum } of areas)
+    requireSum(areaSum(namespaceId, id, name) - documents - length, sum, () => `the text index of area ${JSON.stringify(String(name).slice(0, 200))}`);
+  return areas;
+}
+
+function countOf(connection: Connection, areaId: number, term: string): number {
+  const found = connection.statement("SELECT documents, sum FROM term WHERE area = ? AND term = ?").get(areaId, term) as
+    | { readonly documents: number; readonly sum: number }
+    | undefined;
+  if (found === undefined) return 0;
+  requireSum(termSum(areaId, term) - found.documents, found.sum, () => termName(term));
+  return found.documents;
+}
+
+export const termName = (term: string): string => `the text index of term ${JSON.stringify(term)}`;
 
 interface Candidate {
   readonly length: number;
   readonly weights: number[];
 }
-interface Posting {
-  readonly place: number;
-  readonly weight: number;
-  readonly length: number;
+type Posting = [place: number, weight: number, length: number, sum: number];
+
+function requirePostings(areaId: number, term: string, postings: readonly Posting[]): readonly Posting[] {
+  const start = termSum(areaId, term);
+  for (const [place, weight, length, sum] of postings) requireSum(postingSum(start, place, weight, length), sum, () => termName(term));
+  return postings;
 }
 
 /** A search on its way. Candidates are named by place, which no later entry gets, so that its parts may be in different read transactions. */
 export interface TextSearch {
+  /** When the candidates were chosen. */
+  readonly revision: Revision;
   readonly terms: readonly string[];
   readonly areas: readonly Area[];
   readonly frequencies: readonly number[];
@@ -69,18 +122,19 @@ export interface TextSearch {
 
 /** Chooses the candidates. */
 export function beginSearch(connection: Connection, space: NamespaceRow, { areas: names, terms }: SearchQuery): TextSearch {
-  const byName = connection.statement("SELECT id, documents, length FROM area WHERE ns = ? AND name = ?");
-  const areas = names.flatMap((name) => (byName.all(space.id, name) as Area[]).filter((area) => area.documents > 0));
-  const count = connection.statement("SELECT documents FROM term WHERE area = ? AND term = ?");
-  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + ((count.get(id, term) as { readonly documents: number } | undefined)?.documents ?? 0), 0));
+  const all = readAreas(connection, space.id);
+  const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
+  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
   const essential = new Set(essentialTerms(frequencies));
   const candidates = new Map<number, Candidate>();
   const noWeights = terms.map(() => 0);
-  const newest = connection.statement(`SELECT place, weight, length FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
+  const newest = connection.arrayStatement(`SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
   for (const i of essential) {
-    const postings = areas.flatMap(({ id }) => newest.all(id, terms[i] as string) as Posting[]);
-    if (areas.length > 1) postings.sort((a, b) => b.place - a.place);
-    for (const { place, weight, length } of postings.slice(0, limits.searchCandidatesMax)) {
+    const postings = areas.flatMap(({ id }) => requirePostings(id, terms[i] as string, newest.all(id, terms[i] as string) as Posting[]));
+    // Counted when they were written: one that is missing would leave its entry out without a sign.
+    if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(terms[i] as string));
+    if (areas.length > 1) postings.sort(([a], [b]) => b - a);
+    for (const [place, weight, length] of postings.slice(0, limits.searchCandidatesMax)) {
       const candidate = candidates.get(place) ?? { length, weights: [...noWeights] };
       candidate.weights[i] = weight;
       candidates.set(place, candidate);
@@ -89,15 +143,19 @@ export function beginSearch(connection: Connection, space: NamespaceRow, { areas
   // An essential term may have more postings than were read above.
   const isUnprobed = (frequency: number, i: number): boolean => frequency > 0 && !(essential.has(i) && frequency <= limits.searchCandidatesMax);
   const unprobed = candidates.size === 0 ? [] : frequencies.flatMap((frequency, i) => (isUnprobed(frequency, i) ? [i] : []));
-  return { terms, areas, frequencies, candidates, places: JSON.stringify([...candidates.keys()]), unprobed };
+  return { revision: space.revision, terms, areas, frequencies, candidates, places: JSON.stringify([...candidates.keys()]), unprobed };
 }
 
 /** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
 export function probeTerms(connection: Connection, { terms, areas, candidates, places, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
   // The postings of a common term are never walked as a whole: only the candidates' are looked up.
-  const probe = connection.statement("SELECT p.place, p.weight FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value");
+  const probe = connection.arrayStatement(
+    "SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value",
+  );
   for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
-    for (const { id } of areas) for (const { place, weight } of probe.all(places, id, terms[i] as string) as Posting[]) (candidates.get(place) as Candidate).weights[i] = weight;
+    const term = terms[i] as string;
+    for (const { id } of areas)
+      for (const [place, weight] of requirePostings(id, term, probe.all(places, id, term) as Posting[])) (candidates.get(place) as Candidate).weights[i] = weight;
     const turn = pause?.();
     if (turn !== undefined) return turn;
   }
@@ -105,18 +163,29 @@ export function probeTerms(connection: Connection, { terms, areas, candidates, p
 }
 
 /** What of the candidates is live now. */
-export function finishSearch(connection: Connection, space: NamespaceRow, nowMs: number, { areas, frequencies, candidates, places }: TextSearch): SearchAnswer {
-  const live = connection
-    .statement(
-      `SELECT c.value AS place, kv.k AS key FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")}
-       CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value AND (kv.exp IS NULL OR kv.exp > ?)`,
+export function finishSearch(connection: Connection, space: NamespaceRow, nowMs: number, search: TextSearch): SearchAnswer {
+  const { areas, frequencies, candidates, places } = search;
+  const found = connection
+    .arrayStatement(
+      `SELECT ${liveHeadColumns} FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")} CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value`,
     )
-    .all(places, space.id, space.id, nowMs) as { readonly place: number; readonly key: string }[];
+    .all(places, space.id, space.id) as LiveHead[];
+  // Unless it was replaced or removed since the candidates were chosen, whatever has postings is in the log and among the entries, or damaged.
+  if (found.length < candidates.size && space.revision === search.revision) {
+    const there = new Set(found.map(([place]) => place));
+    throw damagedRecord(rowName([...candidates.keys()].find((place) => !there.has(place)) as number));
+  }
+  const hits: SearchHit[] = [];
+  for (const row of found) {
+    requireLiveHead(space.id, row);
+    const [place, key, , , exp] = row;
+    if (exp === null || exp > nowMs) hits.push({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) });
+  }
   return {
     revision: space.revision,
     documents: areas.reduce((sum, area) => sum + area.documents, 0),
     totalLength: areas.reduce((sum, area) => sum + area.length, 0),
     frequencies,
-    hits: live.map(({ place, key }) => ({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) })),
+    hits,
   };
 }

@@ -3,10 +3,11 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCodes, isHoldfastError } from "../../kernel/errors.ts";
 import { shownUrl } from "../../kernel/store-url.ts";
-import { everything, rangeAfter } from "../../store/ranges.ts";
+import { everything } from "../../store/ranges.ts";
 import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import { profiles, selectTools } from "../../tools/profiles.ts";
 import { tokenCost } from "../../tools/token-cost.ts";
+import { checkNamespace } from "../../transfer/stores/check-namespace.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { stuckFindings } from "./stuck-work.ts";
@@ -26,7 +27,7 @@ export const doctorCommand: Command = {
   summary: "Check this machine, the store and what is stuck, and say how to fix it",
   details: "Changes nothing, and makes no store where there is none yet (a warning). Exit code 0 when nothing failed (warnings included), 7 when something did.",
   operands: "",
-  flags: [{ name: "deep", meaning: "Also read every live entry, to find damage that nobody has met yet." }],
+  flags: [{ name: "deep", meaning: "Also read the whole store, every record and its history, to find damage that nobody has met yet." }],
   examples: ["holdfast doctor", "holdfast doctor --deep --json"],
   run: runDoctor,
 };
@@ -69,7 +70,7 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
     ...engineFindings(health),
     ...(await fileFindings(config.store)),
     ...(await stuckFindings(base)),
-    ...(deep ? [await readEverything(runtime, host)] : []),
+    ...(deep ? await readEverything(runtime, host) : []),
   ];
 }
 
@@ -145,21 +146,23 @@ export async function fileFindings(storeUrl: string): Promise<Finding[]> {
   return findings;
 }
 
-/** Each page is decoded like any read; progress goes to a terminal only. */
-async function readEverything({ base: { store } }: CliRuntime, { stderr }: CliHost): Promise<Finding> {
-  const total = await store.count(everything);
-  let range = everything;
+/** Every namespace, through the engine as any reader would, and the engine's files where it has its own. Progress goes to a terminal only. */
+async function readEverything({ base: { server } }: CliRuntime, { stderr }: CliHost): Promise<Finding[]> {
   let seen = 0;
-  for (;;) {
-    const { entries, more } = await store.read(range, { limit: 500 });
-    seen += entries.length;
-    if (stderr.isTTY === true) stderr.write(`\rreading entries: ${seen} of ${total}`);
-    const last = entries.at(-1);
-    if (!more || last === undefined) break;
-    range = rangeAfter(everything, last.key);
-  }
+  const progress =
+    (what: string) =>
+    (count: number): void => {
+      seen += count;
+      if (stderr.isTTY === true) stderr.write(`\r\u001b[Kchecking ${what}: ${seen} records`);
+    };
+  const damaged = new Set(await server.engine.checkFiles(progress("the store's files")));
+  const namespaces = await server.engine.namespaces();
+  for (const namespace of namespaces) for (const record of await checkNamespace(server.engine, namespace, progress(namespace))) damaged.add(record);
   if (stderr.isTTY === true) stderr.write("\r\u001b[K");
-  return { check: "entries", status: "ok", says: `${seen} entries read back whole` };
+  if (damaged.size === 0)
+    return [{ check: "records", status: "ok", says: `${seen} records of ${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} read back whole` }];
+  const fix = "Restore a backup; export what can still be read first if no backup is recent.";
+  return [...damaged].map((record): Finding => ({ check: "records", status: "fail", says: `damaged: ${record}`, fix }));
 }
 
 function profileCosts(): Finding[] {

@@ -1,0 +1,198 @@
+import { follower } from "../../store/log-order.ts";
+import { placeOf } from "../../store/place.ts";
+import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
+import type { Connection } from "./connection.ts";
+import type { RawHead, RawLink } from "./key-chain.ts";
+import { headRows, requireHead, requireLink } from "./key-chain.ts";
+import { logId, placeIn } from "./log-id.ts";
+import type { RawLogRow } from "./log-rows.ts";
+import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.ts";
+import type { NamespaceRow } from "./namespace-row.ts";
+import { namespaceName, readNamespace } from "./namespace-row.ts";
+import { requestName } from "./stored-request.ts";
+import { readAreas, requireDocument, termName } from "./text-index.ts";
+
+const rowsPerFetch = 500;
+/** Named in a report; whoever has more restores a backup in any case. */
+const damagedMax = 50;
+
+/** Told how many rows were read since the last time. */
+export type OnRows = (rows: number) => void;
+
+/**
+ * Inside one read transaction: reads every record, each against its checksum and against the others that must agree with it, and names what is
+ * damaged or missing. The log and the entries say the same thing twice, so a row that is missing from one of them shows in the other.
+ */
+export function checkRecords(connection: Connection, onRows: OnRows = () => {}): readonly string[] {
+  const damage = new Damage();
+  // Not by the index on names: that is what would hide a damaged one.
+  const names = connection.statement("SELECT name FROM namespace NOT INDEXED ORDER BY id").all() as { readonly name: string }[];
+  for (const { name } of names) {
+    let space: NamespaceRow | undefined;
+    damage.catch(() => {
+      space = requireNamespace(connection, name);
+    });
+    if (space === undefined) continue;
+    checkHeads(connection, space, damage, onRows);
+    checkLog(connection, space, damage, onRows);
+    checkRequests(connection, space, damage, onRows);
+    checkIndex(connection, space, damage, onRows);
+  }
+  return damage.records;
+}
+
+/** By its name, as everybody finds it: a damaged name or index leads nowhere, or to another namespace. */
+export function requireNamespace(connection: Connection, name: string): NamespaceRow {
+  const space = readNamespace(connection, name);
+  if (space.id === 0) throw damagedRecord(namespaceName(name));
+  return space;
+}
+
+/** What is being brought in from another store agrees with itself only when all of it is there. */
+const isFilling = ({ seal }: NamespaceRow): boolean => seal?.state === "filling";
+
+class Damage {
+  readonly #records = new Set<string>();
+
+  get records(): readonly string[] {
+    return [...this.#records];
+  }
+
+  /** Goes on after a damaged record, up to a bound. */
+  catch(check: () => void): void {
+    if (this.#records.size >= damagedMax) return;
+    try {
+      check();
+    } catch (error) {
+      const record = (error as { readonly details?: { readonly record?: unknown } }).details?.record;
+      if (typeof record !== "string") throw error;
+      this.#records.add(record);
+    }
+  }
+
+  add(isWrong: boolean, record: string): void {
+    if (isWrong && this.#records.size < damagedMax) this.#records.add(record);
+  }
+}
+
+function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  const page = connection.statement(`${headRows("k > ?2")} ORDER BY k LIMIT ${rowsPerFetch}`);
+  let tombstones = 0;
+  for (let after = "", more = true; more; ) {
+    const heads = page.all(space.id, after) as RawHead[];
+    for (const head of heads) {
+      if (head.findable === null) tombstones += 1;
+      damage.catch(() => checkHead(connection, space, head));
+    }
+    onRows(heads.length);
+    after = heads.at(-1)?.k ?? "";
+    more = heads.length === rowsPerFetch;
+  }
+  damage.add(tombstones !== space.tombstones, namespaceName(space.name));
+  if (isFilling(space)) return;
+  // Compared in SQL: the rows themselves are verified one by one, here and by `checkLog`.
+  const differing = connection
+    .statement(
+      `SELECT kv.k FROM kv LEFT JOIN log ON log.id = ${logId("kv.ns", "kv.place")} WHERE kv.ns = ?1 AND (log.id IS NULL OR log.k <> kv.k OR log.ver <> kv.ver OR log.op <> ${opCode.put})
+       UNION ALL SELECT t.k FROM tombstone AS t LEFT JOIN log ON log.id = ${logId("t.ns", "t.place")}
+       WHERE t.ns = ?1 AND iif(log.id IS NULL, t.place >= ?2, log.k <> t.k OR log.ver <> t.ver OR log.op = ${opCode.put}) LIMIT ${damagedMax}`,
+    )
+    // Compaction lets go of rows that only say that a key is gone.
+    .all(space.id, placeOf(space.compacted + 1)) as { readonly k: string }[];
+  for (const { k } of differing) damage.add(true, keyName(k));
+}
+
+function checkHead(connection: Connection, space: NamespaceRow, head: RawHead): void {
+  const { k, place, findable } = requireHead(space.id, head);
+  if (findable === 1 && requireDocument(connection, space.id, k).place !== place) throw damagedRecord(keyName(k));
+}
+
+function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  const page = connection.statement(
+    `SELECT ${logColumns(true)}, log.prev, log.jump, log.link_sum FROM log WHERE id > ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`,
+  );
+  const fits = follower(space, space.compacted);
+  for (let after = 0, more = true; more; ) {
+    const rows = page.all(space.id, after) as (RawLogRow & RawLink)[];
+    for (const row of rows) {
+      damage.add(!isFilling(space) && !fits(row.place), rowName(row.place));
+      damage.catch(() => {
+        requireLink(space.id, requireIntact(space.id, row) as RawLogRow & RawLink);
+      });
+    }
+    onRows(rows.length);
+    after = rows.at(-1)?.place ?? 0;
+    more = rows.length === rowsPerFetch;
+  }
+  if (isFilling(space)) return;
+  // Every key of the log is there or remembered, at its newest row.
+  const headless = connection
+    .statement(
+      `SELECT DISTINCT log.k FROM log LEFT JOIN kv ON kv.ns = ?1 AND kv.k = log.k LEFT JOIN tombstone AS t ON t.ns = ?1 AND t.k = log.k
+       WHERE log.id >= ${logId("?1", "0")} AND log.id < ${logId("(?1 + 1)", "0")} AND coalesce(kv.place, t.place, -1) < ${placeIn("log.id")} LIMIT ${damagedMax}`,
+    )
+    .all(space.id) as { readonly k: string }[];
+  for (const { k } of headless) damage.add(true, keyName(k));
+}
+
+function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  const page = connection.statement(`SELECT key, fingerprint, kept_until, outcome, sum FROM request WHERE ns = ? AND key > ? ORDER BY key LIMIT ${rowsPerFetch}`);
+  for (let after = "", more = true; more; ) {
+    const rows = page.all(id, after) as { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }[];
+    for (const { key, fingerprint, kept_until, outcome, sum } of rows)
+      damage.catch(() => requireSum(requestSum(id, key, fingerprint, kept_until, outcome), sum, () => requestName(key)));
+    onRows(rows.length);
+    after = rows.at(-1)?.key ?? "";
+    more = rows.length === rowsPerFetch;
+  }
+}
+
+interface PostingRow {
+  readonly term: string;
+  readonly place: number;
+  readonly weight: number;
+  readonly length: number;
+  readonly sum: number;
+}
+
+function checkIndex(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
+  damage.catch(() => {
+    for (const area of readAreas(connection, id)) checkArea(connection, area, damage, onRows);
+  });
+}
+
+function checkArea(
+  connection: Connection,
+  area: { readonly id: number; readonly name: string; readonly documents: number; readonly length: number },
+  damage: Damage,
+  onRows: OnRows,
+): void {
+  const page = connection.statement(`SELECT term, place, weight, length, sum FROM posting WHERE area = ?1 AND (term, place) > (?2, ?3) ORDER BY term, place LIMIT ${rowsPerFetch}`);
+  for (let [term, place, more] = ["", 0, true]; more; ) {
+    const rows = page.all(area.id, term, place) as PostingRow[];
+    for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, () => termName(row.term)));
+    onRows(rows.length);
+    term = rows.at(-1)?.term ?? "";
+    place = rows.at(-1)?.place ?? 0;
+    more = rows.length === rowsPerFetch;
+  }
+  checkTerms(connection, area.id, damage, onRows);
+  const { documents } = connection.statement("SELECT count(*) AS documents FROM document WHERE area = ?").get(area.id) as { readonly documents: number };
+  damage.add(documents !== area.documents, `the text index of area ${JSON.stringify(area.name)}`);
+}
+
+function checkTerms(connection: Connection, areaId: number, damage: Damage, onRows: OnRows): void {
+  const counted = "SELECT count(*) FROM posting WHERE posting.area = term.area AND posting.term = term.term";
+  const page = connection.statement(`SELECT term, documents, sum, (${counted}) AS counted FROM term WHERE area = ? AND term > ? ORDER BY term LIMIT ${rowsPerFetch}`);
+  for (let after = "", more = true; more; ) {
+    const rows = page.all(areaId, after) as { readonly term: string; readonly documents: number; readonly sum: number; readonly counted: number }[];
+    for (const { term, documents, sum, counted: found } of rows)
+      damage.catch(() => {
+        requireSum(termSum(areaId, term) - documents, sum, () => termName(term));
+        if (found !== documents) throw damagedRecord(termName(term));
+      });
+    onRows(rows.length);
+    after = rows.at(-1)?.term ?? "";
+    more = rows.length === rowsPerFetch;
+  }
+}

@@ -1,0 +1,22 @@
+import type { PlannedRequest } from "../../store/plan-batch.ts";
+import { requestSum, requireSum } from "../../store/record-sum.ts";
+import type { Committed, StoredRequest } from "../../store/store.ts";
+import type { Connection } from "./connection.ts";
+
+export function readStoredRequest(connection: Connection, namespaceId: number, key: string, nowMs: number): StoredRequest | undefined {
+  const row = connection.statement("SELECT fingerprint, kept_until, outcome, sum FROM request WHERE ns = ? AND key = ?").get(namespaceId, key) as
+    | { readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }
+    | undefined;
+  if (row === undefined) return undefined;
+  requireSum(requestSum(namespaceId, key, row.fingerprint, row.kept_until, row.outcome), row.sum, () => requestName(key));
+  return row.kept_until > nowMs ? { fingerprint: row.fingerprint, outcome: JSON.parse(row.outcome) as Committed } : undefined;
+}
+
+export function keepRequest(connection: Connection, namespaceId: number, { key, fingerprint, keptUntilMs, outcome }: PlannedRequest): void {
+  const text = JSON.stringify(outcome);
+  connection
+    .statement("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?, ?, ?)")
+    .run(namespaceId, key, fingerprint, keptUntilMs, text, requestSum(namespaceId, key, fingerprint, keptUntilMs, text));
+}
+
+export const requestName = (key: unknown): string => `request key ${JSON.stringify(String(key).slice(0, 200))}`;
