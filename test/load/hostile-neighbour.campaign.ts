@@ -8,7 +8,7 @@ import type { HttpClientReport, HttpClientRequest } from "../workers/http-client
 import type { HttpServerReady, HttpServerRequest, HttpServerUsage } from "../workers/http-server.ts";
 import { watchPeak } from "./hostile-load.ts";
 
-const residentMbMax = 537;
+const residentMbMax = 805;
 /** Of the quiet caller, alone and under attack. */
 const calls = 500;
 /**

@@ -27,7 +27,7 @@ export async function installPackage(): Promise<InstalledPackage> {
   const command = join(folder, "server");
   const pidFile = join(folder, "server.pid");
   // `exec` keeps the process id, so the server can be killed while a client, which hides it, is talking to it.
-  await writeFile(command, `#!/bin/sh\necho $$ > ${quoted(pidFile)}\nexec ${quoted(holdfast)} --store ${quoted(`sqlite:${join(folder, "store", "holdfast.db")}`)}\n`);
+  await writeFile(command, `#!/bin/sh\necho $$ > ${quoted(pidFile)}\nexec ${quoted(holdfast)} --profile all --store ${quoted(`sqlite:${join(folder, "store", "holdfast.db")}`)}\n`);
   await chmod(command, 0o755);
   return { folder, holdfast, command, pidFile, remove: () => rm(folder, { recursive: true, force: true }) };
 }

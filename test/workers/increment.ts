@@ -27,10 +27,9 @@ while (increments.length < count) {
     known = { key, value, version, revision: result.revision, createdAtMs: 0, updatedAtMs: 0, writer: client };
   } else if (result.reason === "checks") {
     conflicts += 1;
-    // A refusal brings the entry that broke the check: no second read is needed.
-    known = result.failed[0]?.entry;
     // As a real client does: step aside for a while, a different one each time and longer where the store is slower, instead of spinning.
     await systemClock.sleep(random(4 + Math.min(400, Math.ceil(40 * (performance.now() - sentMs)))));
+    known = (await store.read(keyRange(key))).entries[0];
   }
 }
 port.send({ increments, conflicts });
