@@ -72,7 +72,7 @@ test.each([
   [{ "read-only": true }, ["load_checkpoint"], ["state_set"]],
 ])("the dashboard of a server with %j can call %j and not %j", async (flags, offered, missing) => {
   const folder = await temporaryFolder();
-  const store = `sqlite:${folder}/store.db`;
+  const store = `sqlite:${await temporaryFolder()}/store.db`;
   await (await openServing(readConfig({ port: "0", store }, {}), { dashboardFolder: folder, log: () => {} }))[Symbol.asyncDispose]();
   await using serving = await openServing(readConfig({ port: "0", store, ...flags }, {}), { dashboardFolder: folder, log: () => {} });
   const { tools } = (await (await fetch(`http://127.0.0.1:${serving.address.port}/api/tools`)).json()) as { tools: { name: string }[] };
