@@ -48,7 +48,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     const { run_id } = await inspector.call("workflow_create", { name: "release", tags: { era }, input: { steps: 3 } });
 
     // Two clients with a server process each, at the same time.
-    const claim = (agent_id: string, ttl_seconds = claimSeconds) => inspector.call("workflow_claim", { run_id, agent_id, ttl_seconds });
+    const claim = (agent_id: string) => inspector.call("workflow_claim", { run_id, agent_id, ttl_seconds: claimSeconds });
     const claims = await Promise.all([claim(agents.first), claim(agents.second)]);
     const won = claims.find((answer) => answer.claimed);
     const refused = claims.find((answer) => !answer.claimed);
@@ -58,7 +58,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     for (const step of [1, 2]) await inspector.call("workflow_checkpoint", { run_id, step, output: { step }, agent_id: won.agent_id, token: won.token });
 
     // The winner waits for an approval that never comes, and its server is killed in the middle of the call.
-    expect(await claim(won.agent_id, lastClaimSeconds)).toMatchObject({ claimed: true, token: won.token });
+    expect(await inspector.call("lease_renew", { resource_id: `workflow/${run_id}`, holder_id: won.agent_id, ttl_seconds: lastClaimSeconds })).toMatchObject({ renewed: true });
     await rm(installed.pidFile, { force: true });
     const waiting = inspector.callTool("state_get", { key: `approval-${era}`, wait_for_version_above: 0, wait_seconds: 50 });
     await soon(() => access(installed.pidFile));

@@ -43,7 +43,7 @@ async def crash(run_id: str) -> dict:
                 facts["rival"] = await call(rival, "workflow_claim", run_id=run_id, agent_id=second)
             for step in (1, 2):
                 await call(client, "workflow_checkpoint", run_id=run_id, step=step, output={"step": step}, agent_id=first)
-            await call(client, "workflow_claim", run_id=run_id, agent_id=first, ttl_seconds=last_claim_seconds)
+            await call(client, "lease_renew", resource_id=f"workflow/{run_id}", holder_id=first, ttl_seconds=last_claim_seconds)
             waiting = asyncio.ensure_future(call(client, "state_get", key=f"approval-{mode}", wait_for_version_above=0, wait_seconds=50))
             # The server takes calls in their order: when this one is answered, the other is being waited for.
             await call(client, "state_get", key=f"elsewhere-{mode}")
