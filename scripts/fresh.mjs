@@ -20,7 +20,7 @@ const keptVariables =
 const toolCaches = /^(node-compile-cache|v8-compile-cache.*)$/;
 
 const { positionals, values } = readArguments();
-const commands = { ...readmeCommands(), campaigns: `npm run test:campaigns -- --scale ${values.scale}` };
+const commands = { ...readmeCommands(), campaigns: `npm run test:campaigns -- --scale ${values.scale} --only "${values.only}"` };
 const wanted = positionals.length === 0 ? ["try", "test"] : positionals;
 const unknown = wanted.find((name) => commands[name] === undefined);
 if (unknown !== undefined) fail(`"${unknown}" is not one of ${Object.keys(commands).join(", ")}.`);
@@ -55,13 +55,13 @@ function say(text) {
 }
 
 function fail(message) {
-  process.stderr.write(`${message}\nUsage: npm run fresh -- [try] [test] [campaigns] [--scale N]\n`);
+  process.stderr.write(`${message}\nUsage: npm run fresh -- [try] [test] [campaigns] [--scale N] [--only TEXT]\n`);
   process.exit(2);
 }
 
 function readArguments() {
   try {
-    return parseArgs({ allowPositionals: true, options: { scale: { type: "string", default: "0.3" } } });
+    return parseArgs({ allowPositionals: true, options: { scale: { type: "string", default: "0.3" }, only: { type: "string", default: "" } } });
   } catch (error) {
     return fail(error.message);
   }

@@ -75,7 +75,7 @@ describe("the audit of a load", () => {
     const grants = () => [...load.journals.values()].flatMap((journal) => journal.grants);
     while (checkTokens(grants()).every(({ fault }) => fault !== "token_given_again")) {
       await load.kill();
-      for (const left of [path, `${path}-wal`, `${path}-shm`]) await rm(left, { force: true });
+      for (const left of [path, `${path}-wal`, `${path}-shm`, `${path}-bell`]) await rm(left, { force: true });
       await copyFile(copy, path);
       await load.join(2);
       await load.workFor(200, 20);
