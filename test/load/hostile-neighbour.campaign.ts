@@ -8,7 +8,8 @@ import type { HttpClientReport, HttpClientRequest } from "../workers/http-client
 import type { HttpServerReady, HttpServerRequest, HttpServerUsage } from "../workers/http-server.ts";
 import { watchPeak } from "./hostile-load.ts";
 
-const residentMbMax = 805;
+/** 512 MiB. */
+const residentMbMax = 537;
 /** Of the quiet caller, alone and under attack. */
 const calls = 500;
 /**
