@@ -26,7 +26,7 @@ interface Waiter {
 
 /**
  * Bytes that may be in memory at one time, for all owners and for each of them. Work that needs some waits until there is room;
- * a need larger than the maximum waits until nothing else is held.
+ * a need larger than the maximum waits until nothing else is held. Counted in whole bytes: sums of fractions might never come back to zero.
  */
 export class Budget {
   readonly #bytesMax: number;
@@ -88,13 +88,13 @@ export class Budget {
   }
 
   /** For `Holding` alone. */
-  release(holding: Holding): void {
+  release(holding: Holding, bytes: number): void {
     const owner = this.#ownerOf(holding.owner);
     if (owner.growing === holding) {
       owner.growing = undefined;
       this.#growing -= 1;
     }
-    this.change(holding, -holding.bytes);
+    this.change(holding, -bytes);
   }
 
   #mayTake(owner: Owner, holding: Holding, bytes: number): boolean {
@@ -157,17 +157,20 @@ export class Holding {
 
   /** Resolves when the bytes are there; undefined: at once. Throws `unavailable` where too many wait already. */
   reserve(bytes: number): Promise<void> | undefined {
-    return this.#budget.reserve(this, bytes);
+    return this.#budget.reserve(this, Math.ceil(bytes));
   }
 
   /** So many bytes more (or fewer) than reserved. */
   change(bytes: number): void {
-    this.bytes += bytes;
-    this.#budget.change(this, bytes);
+    const before = this.bytes;
+    this.bytes = Math.ceil(before + bytes);
+    this.#budget.change(this, this.bytes - before);
   }
 
   release(): void {
-    this.#budget.release(this);
+    const { bytes } = this;
+    // First, because giving back may let this very holding in again where it still waits for more.
     this.bytes = 0;
+    this.#budget.release(this, bytes);
   }
 }

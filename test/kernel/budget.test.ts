@@ -98,3 +98,25 @@ test("as many of one owner wait as the limit says; one more is refused, and othe
   expect(() => hold("refused", 10, "hog")).toThrow(expect.objectContaining({ code: "unavailable" }));
   expect(() => hold("other", 10, "other")).not.toThrow();
 });
+
+test("parts of a byte leave nothing behind that a need above the maximum would wait for", async () => {
+  const { budget, entered, hold, settle } = openBudget(100);
+  const holdings = [0.1, 0.2, 0.7].map((bytes) => hold(String(bytes), 30 + bytes));
+  for (const holding of holdings) holding.change(-20.3);
+  hold("huge", 1_000.5);
+  for (const holding of holdings) holding.release();
+  await settle();
+  expect([entered.at(-1), budget.waiting]).toEqual(["huge", 0]);
+});
+
+test("a holding that is released while it waits gives back what it is then let in with", async () => {
+  const { budget, hold } = openBudget(100);
+  const [growing, leaving] = [hold("growing", 50), hold("leaving", 50)];
+  growing.reserve(10);
+  const room = leaving.reserve(20);
+  leaving.release();
+  await room;
+  leaving.release();
+  growing.release();
+  expect([budget.usedBytes, budget.waiting]).toEqual([0, 0]);
+});
