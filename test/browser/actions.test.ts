@@ -61,7 +61,7 @@ describe("what a person does", () => {
     await confirm("Release the lease");
     await dialog().getByText("Meanwhile worker-1 no longer holds it").waitFor();
     await confirm("Keep as it is");
-    await page.getByRole("cell", { name: "worker-2" }).waitFor();
+    await page.getByRole("row", { name: "gpu" }).getByRole("cell", { name: "worker-2" }).waitFor();
     await desk.call("lease_release", { resource_id: "gpu", holder_id: "worker-2" });
   });
 
