@@ -13,11 +13,12 @@ import { absolutePath, configFileSource, configSchema, homeFolder, settingFlags,
  */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge" | "journalAge">> {
+export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge" | "journalAge" | "hookTimeout">> {
   readonly claimTtlMs: number;
   readonly historyAgeMs: number;
   /** Absent = for ever. */
   readonly journalAgeMs?: number;
+  readonly hookTimeoutMs: number;
   /** The user's home folder. */
   readonly home: string;
   /** Which flag, variable or file each setting came from; "default" otherwise. */
@@ -52,13 +53,14 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
   const raw = Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.raw]])));
   const parsed = configSchema.safeParse(raw);
   if (!parsed.success) throw refusal(parsed.error.issues[0]?.path[0] as SettingName, given);
-  const { claimTtl, historyAge, journalAge, ...rest } = parsed.data;
+  const { claimTtl, historyAge, journalAge, hookTimeout, ...rest } = parsed.data;
   const origins = Object.fromEntries(Object.keys(settingSources).map((name) => [name, given[name as SettingName]?.origin ?? "default"])) as Record<SettingName, string>;
   return {
     ...rest,
     claimTtlMs: claimTtl,
     historyAgeMs: historyAge,
     journalAgeMs: journalAge,
+    hookTimeoutMs: hookTimeout,
     home: homeFolder(),
     origins,
     colourAllowed: nonEmpty(environment.NO_COLOR) === undefined,

@@ -15,7 +15,7 @@ import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
 import type { ClientChange, ClientPlan, OpenRequest, PrintedServer, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
-import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
+import { type HookEvent, hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
 import type { GuaranteeReport } from "./verify/report.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
@@ -101,9 +101,6 @@ async function serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeA
   });
 }
 
-/** Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent. */
-const hookDeadlineMs = 1_500;
-
 /** A mistyped event is a mistake of whoever wrote the hook, who sees standard error. Clients take 2, the code of wrong arguments, as a wish to stop the agent. */
 const unknownHookExit = 1;
 
@@ -115,8 +112,11 @@ async function answerHook(flags: Readonly<Record<string, FlagValue>>, args: read
     process.stderr.write(`holdfast: hook: ${mustBeOneOf(event, hookEvents)}\n`);
     return unknownHookExit;
   }
-  const late = new Promise<string>((resolve) => setTimeout(resolve, hookDeadlineMs - performance.now(), "").unref());
-  const answer = hookAnswer(flags, args).catch(() => "");
+  const config = event === undefined ? undefined : hookConfig(flags, args);
+  if (event === undefined || config === undefined) return 0;
+  // Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent.
+  const late = new Promise<string>((resolve) => setTimeout(resolve, config.hookTimeoutMs - performance.now(), "").unref());
+  const answer = hookAnswer(event, config).catch(() => "");
   return print(await Promise.race([answer, late]));
 }
 
@@ -129,23 +129,29 @@ function eventOf(args: readonly string[]): string | undefined {
   }
 }
 
-async function hookAnswer(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<string> {
+/** Undefined: the settings are not understood, which is none either. */
+function hookConfig(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Config | undefined {
+  try {
+    return readConfig({ ...flags, ...parseArgv(args, ownFlags).flags });
+  } catch {
+    return undefined;
+  }
+}
+
+async function hookAnswer(event: HookEvent, config: Config): Promise<string> {
   const [{ runHook }, { readHookInput }, { openStore }] = await Promise.all([
     import("./surfaces/hooks/run-hook.ts"),
     import("./surfaces/hooks/hook-input.ts"),
     import("./compose.ts"),
   ]);
-  const { flags: more, words } = parseArgv(args, ownFlags);
-  const [event] = words;
-  if (!isHookEvent(event)) return "";
-  const config = readConfig({ ...flags, ...more });
   if (config.readOnly && event === "pre-compact") return "";
   try {
     const input = isatty(0) ? {} : await readHookInput(process.stdin);
     // Whoever only looks for something to tell leaves no empty store behind.
     await using opened = await openStore(config, { stays: false, log: silentLog, creates: event === "pre-compact" });
     const { surroundings } = opened.base.server;
-    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, gitEnvironment: gitEnvironment(), ttlMs: config.journalAgeMs });
+    const { journalAgeMs: ttlMs, hookTimeoutMs: timeoutMs } = config;
+    return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, gitEnvironment: gitEnvironment(), ttlMs, timeoutMs });
   } catch (error) {
     // Whoever looks for the reason asks for it with --log-level debug.
     openLog(config.logLevel)("debug", "hook_failed", { problem: error instanceof Error ? error.stack : String(error) });
@@ -208,7 +214,7 @@ async function verify(flags: Readonly<Record<string, FlagValue>>, request: Verif
 }
 
 /** What a hook must know too: where the store is, and what may be written there and for how long. */
-const hookSettings = ["store", "namespace", "config", "journal-age", "read-only"];
+const hookSettings = ["store", "namespace", "config", "journal-age", "hook-timeout", "read-only"];
 
 /** The settings given as flags go into the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {

@@ -69,6 +69,7 @@ export const configSchema = z.strictObject({
   historyRevisions: wholeNumber(1_000, 1_000_000_000).default(1_000_000),
   journalFormat: z.enum(journalFormats).optional(),
   journalAge: z.union([z.literal("forever").transform(() => undefined), durationMs(60_000, 3_650 * 86_400_000)]).optional(),
+  hookTimeout: durationMs(100, 3_600_000).default(4_000),
   goldfishDir: folder.optional(),
   checkpointDir: folder.optional(),
   knowledgeDir: folder.optional(),
@@ -223,6 +224,15 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: `must be forever, or ${durationForms}, from 1m to 3650d`,
     fallback: "forever",
     meaning: "How long a journal entry is kept when its save does not say (`ttl_days`).",
+  },
+  hookTimeout: {
+    flag: "hook-timeout",
+    takes: "DURATION",
+    variable: "HOLDFAST_HOOK_TIMEOUT",
+    aliases: [],
+    allowed: `must be ${durationForms}, from 100ms to 1h`,
+    fallback: "4s",
+    meaning: "When `holdfast hook` gives up, counted from its start, so that it never holds up the agent. Installed hooks are ended by their client after 5 seconds.",
   },
   goldfishDir: {
     flag: "goldfish-dir",

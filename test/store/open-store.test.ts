@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
-import { freshPostgresUrl, freshRedisUrl } from "../support/servers/fresh-url.ts";
+import { sharedEngines } from "../support/engines.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a URL chooses the engine: sqlite: by path, with or without the two slashes, and memory:", async () => {
@@ -29,11 +29,7 @@ test("sqlite: without a file, or in memory, is refused", async () => {
     await expect(openEngine(url), url).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("path of a file") });
 });
 
-test.each([
-  ["SQLite", async () => `sqlite:${join(await temporaryFolder(), "store.db")}`],
-  ["PostgreSQL", freshPostgresUrl],
-  ["Redis", freshRedisUrl],
-])("looking makes no store on %s: it is not found until somebody writes", async (_name, freshUrl) => {
+test.each(sharedEngines)("looking makes no store on $name: it is not found until somebody writes", async ({ freshUrl }) => {
   const url = await freshUrl();
   const looks = () => openEngine(url, { creates: false });
   await expect(looks()).rejects.toMatchObject({ code: "not_found" });

@@ -23,7 +23,7 @@ beforeEach(() => {
   mkdirSync(join(project, "src"), { recursive: true });
   const store = `sqlite:${join(built.folder, `data-${count}`, "holdfast.db")}`;
   const author = { GIT_AUTHOR_NAME: "A", GIT_AUTHOR_EMAIL: "a@example.org", GIT_COMMITTER_NAME: "A", GIT_COMMITTER_EMAIL: "a@example.org" };
-  env = { PATH: process.env.PATH, HOME: join(built.folder, `home-${count}`), HOLDFAST_STORE: store, GIT_CONFIG_NOSYSTEM: "1", ...author };
+  env = { PATH: process.env.PATH, HOME: join(built.folder, `home-${count}`), HOLDFAST_STORE: store, HOLDFAST_HOOK_TIMEOUT: "1h", GIT_CONFIG_NOSYSTEM: "1", ...author };
   git("init", "--quiet", "--initial-branch", "queue");
   writeFileSync(join(project, "src", "queue.ts"), "export const queue = [];\n");
   git("add", ".");
@@ -114,13 +114,13 @@ describe("the pre-compact hook", () => {
     expect(data.checkpoints[0].workContext).not.toContain("News for all");
   });
 
-  test("saves also where git does not answer, and what it saves is found when git answers again", async () => {
-    const slow = join(built.folder, "slow-git");
-    mkdirSync(slow, { recursive: true });
-    writeFileSync(join(slow, "git"), "#!/bin/sh\nexec sleep 1000000\n");
-    chmodSync(join(slow, "git"), 0o755);
+  test("saves also where git cannot answer, and what it saves is found when git answers again", async () => {
+    const broken = join(built.folder, "broken-git");
+    mkdirSync(broken, { recursive: true });
+    writeFileSync(join(broken, "git"), "#!/bin/sh\nexit 128\n");
+    chmodSync(join(broken, "git"), 0o755);
     const path = env.PATH;
-    env.PATH = `${slow}:${path}`;
+    env.PATH = `${broken}:${path}`;
     expect(await hook("pre-compact", { cwd: project })).toMatchObject(silent);
     env.PATH = path;
     const { data } = JSON.parse((await run("checkpoint", "--json")).stdout);
@@ -201,6 +201,7 @@ describe("a hook never gets in the way", () => {
 
   test("a store that another process holds does not hold up the agent, nor does an input that never ends", async () => {
     await run("set", "a", "1");
+    env.HOLDFAST_HOOK_TIMEOUT = "1s";
     const other = new DatabaseSync((env.HOLDFAST_STORE as string).slice("sqlite:".length));
     other.exec("BEGIN EXCLUSIVE");
     // Answered while the store is still held.

@@ -124,3 +124,11 @@ describe("what a repository's configuration names is never run", () => {
     expect(ranPrograms()).toBe("");
   });
 });
+
+test("a git that does not answer is not waited for", async () => {
+  const silent = join(outside, "silent");
+  mkdirSync(silent);
+  writeFileSync(join(silent, "git"), "#!/bin/sh\nexec sleep 1000000\n");
+  chmodSync(join(silent, "git"), 0o755);
+  expect(await readRepositoryState(folder, { ...gitEnvironment(), PATH: `${silent}:${process.env.PATH}` }, 50)).toEqual({ recentCommits: [] });
+});

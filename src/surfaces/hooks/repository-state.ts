@@ -11,12 +11,11 @@ export interface RepositoryState {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const gitTimeoutMs = 200;
 const outputBytesMax = 4 * 1024 * 1024;
 const commitsMax = 5;
 
-/** `timeoutMs`: for each question to git; a hook has little time. */
-export async function readRepositoryState(folder: string, environment: Environment, timeoutMs = gitTimeoutMs): Promise<RepositoryState> {
+/** `timeoutMs`: for each question to git. */
+export async function readRepositoryState(folder: string, environment: Environment, timeoutMs: number): Promise<RepositoryState> {
   const git = openGit(folder, environment, timeoutMs);
   const [status, log] = await Promise.all([readStatus(git), git(["log", `--max-count=${commitsMax}`, "--no-show-signature", "--format=%h %s"])]);
   return {

@@ -23,14 +23,17 @@ export interface HookContext {
   readonly gitEnvironment: Environment;
   /** How long a saved entry is kept; for ever when absent. */
   readonly ttlMs?: number;
+  /** How long the hook may take in all. */
+  readonly timeoutMs: number;
 }
 
-/** Of a hook's time so much may go into asking git where a history began; most of what is left is for saving. */
-const rootTimeoutMs = 600;
+/** Of a hook's time so much may go into asking git where a history began, and so much into each question after that; a fifth is left for saving. */
+const rootShare = 0.4;
+const questionShare = 0.2;
 
 /** Gives what is to be printed: nothing, or one JSON object. */
 export async function runHook(event: HookEvent, input: HookInput, context: HookContext): Promise<string> {
-  const surroundings = { ...context.surroundings, folder: input.folder ?? context.surroundings.folder, reader: openFolderReader({ gitTimeoutMs: rootTimeoutMs }) };
+  const surroundings = { ...context.surroundings, folder: input.folder ?? context.surroundings.folder, reader: openFolderReader({ gitTimeoutMs: Math.ceil(context.timeoutMs * rootShare) }) };
   const workspace = unhurried(await locateWorkspace(context.scope.store, surroundings));
   if (event === "session-start") return sessionStart(context.scope, workspace);
   await preCompact(context, workspace, surroundings.folder, input);
@@ -65,12 +68,12 @@ const nothingKnown: RepositoryState = { recentCommits: [] };
 const carriedCharactersMax = 1_500;
 const filesMax = 50;
 
-async function preCompact({ scope, gitEnvironment, ttlMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
+async function preCompact({ scope, gitEnvironment, ttlMs, timeoutMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
   // Git would go on looking where a workspace ends: a home folder under version control is nobody's project.
   const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
   const [written, repository, open] = await Promise.all([
     lastWritten(scope, workspace),
-    inRepository ? readRepositoryState(folder, gitEnvironment) : nothingKnown,
+    inRepository ? readRepositoryState(folder, gitEnvironment, Math.ceil(timeoutMs * questionShare)) : nothingKnown,
     readOpenWork(scope, { workspace }),
   ]);
   await saveEntry(

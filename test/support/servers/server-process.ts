@@ -115,7 +115,8 @@ export class ServerProcess implements AsyncDisposable {
     const { name, file, args, options, logFile, isReady } = this.#start;
     const log = openSync(logFile, "a");
     // A group of its own: a signal to the tests' group reaches the guard's decision, not the server in the middle of a write.
-    const child = spawn(file, args, { ...options, stdio: ["ignore", log, log], detached: true });
+    // Nothing of the tests' environment: a server is the same wherever it is started from.
+    const child = spawn(file, args, { ...options, env: { PATH: process.env.PATH }, stdio: ["ignore", log, log], detached: true });
     closeSync(log);
     let failure = "";
     this.#child = child;
