@@ -9,6 +9,9 @@ import { build } from "esbuild";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values: flags } = parseArgs({ options: { check: { type: "boolean", default: false }, docs: { type: "string", default: join(root, "docs") } } });
 
+/** Errors after which nobody can say whether the call took effect. */
+const unknownOutcomes = ["outcome_unknown", "internal"];
+
 const code = await loadCode();
 const pages = { "tools.md": toolsPage(code), "cli.md": cliPage(code), "configuration.md": configurationPage(code) };
 let stale = 0;
@@ -66,7 +69,7 @@ function toolsPage({ catalog, describeTool, fullSchemas, profiles, selectTools, 
   const effects = { read: "changes nothing", write: "writes", "write-idempotent": "writes; calling it again changes nothing more", destructive: "takes something away" };
   const parts = [
     heading("Tools"),
-    "Every result is structured content that matches the tool's output schema, and the same as text. Expected outcomes (conflict, not found, held by another, nothing to claim) are ordinary results. Everything else is an error `{error: {code, message, hint?, details?}}` with a code of the [table below](#errors), and nothing was changed. Times are Unix seconds with fractions.\n",
+    `Every result is structured content that matches the tool's output schema, and the same as text. Expected outcomes (conflict, not found, held by another, nothing to claim) are ordinary results. Everything else is an error \`{error: {code, message, hint?, details?}}\` with a code from the [table below](#errors). An error means that nothing was changed, except for ${unknownOutcomes.map((name) => `\`${name}\``).join(" and ")}: after those, the write may have taken effect. Times are Unix seconds with fractions.\n`,
     'Every tool that writes takes `request_key`, any unique text: a call repeated with the same key and arguments returns the first answer and has no second effect. Clients that set `_meta["holdfast/request-key"]`, and reads, need no argument for it.\n',
     "Values are JSON as JavaScript reads it. Numbers are IEEE doubles: integers beyond 2^53 and numbers too large are rejected, while `-0` and numbers too small become 0 and further digits are rounded. Members of objects keep their order, except that names that are whole numbers come first.\n",
     "Optional arguments may be `null`; labels may be empty. Where only one meaning is possible, a list, object, number or switch sent as text is taken as what it says, and `warning` in the result names it. Memory saves (`checkpoint`, `save_checkpoint`, `save_knowledge`) keep unknown words and arguments as text, with a `warning`.\n",
@@ -213,8 +216,13 @@ function table(header, rows) {
 function errorTable(errorCodes) {
   return table(
     ["code", "meaning", "the same call again"],
-    Object.entries(errorCodes).map(([name, { meaning, retry }]) => [`\`${name}\``, meaning, retry === "never" ? "fails again" : "may succeed later"]),
+    Object.entries(errorCodes).map(([name, { meaning, retry }]) => [`\`${name}\``, meaning, repeated(name, retry)]),
   );
+}
+
+function repeated(name, retry) {
+  if (unknownOutcomes.includes(name)) return "is safe with the same request key";
+  return retry === "never" ? "fails again" : "may succeed later";
 }
 
 /** A JSON Schema in a few words. */

@@ -32,3 +32,15 @@ test("a missing page is found, and written when asked", () => {
   expect(generate("--docs", folder).status).toBe(0);
   expect(generate("--check", "--docs", folder).status).toBe(0);
 });
+
+test("no error that leaves the outcome open is said to have changed nothing", () => {
+  const page = readFileSync(join(root, "docs", "tools.md"), "utf8");
+  expect(page).toMatch(/nothing was changed, except for `outcome_unknown` and `internal`/);
+  const rows = Array.from(page.matchAll(/^\| `(outcome_unknown|internal)` \| (.*) \| (.*) \|$/gm), ([, code, meaning = "", again]) => ({
+    code,
+    isSaidUnchanged: meaning.includes("nothing was changed"),
+    again,
+  }));
+  const again = "is safe with the same request key";
+  expect(rows).toEqual(["outcome_unknown", "internal"].map((code) => ({ code, isSaidUnchanged: false, again })));
+});

@@ -92,6 +92,8 @@ describe("the package", () => {
     const noticed = Array.from(notices.matchAll(/^-{80}\n(\S+) /gm), ([, name]) => name);
     expect(noticed.length).toBeGreaterThan(15);
     expect(noticed.filter((name) => !names.includes(name as string))).toEqual([]);
+    // Drivers are installed beside the package, never bundled into it.
+    expect(noticed.filter((name) => ["@photostructure/sqlite", ...serverDrivers].includes(name as string))).toEqual([]);
     expect(names).toEqual(expect.arrayContaining(["@photostructure/sqlite", "pg", "ioredis"]));
     expect(names).not.toContain("vitest");
     expect(new Set(components.map(({ purl }) => purl)).size).toBe(components.length);

@@ -4,6 +4,8 @@ import { systemClock } from "../kernel/clock.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { silentLog } from "../kernel/log.ts";
+import type { StoreScheme } from "../kernel/store-url.ts";
+import { schemeOf } from "../kernel/store-url.ts";
 import { noStoreError } from "../store/engine-rules.ts";
 import type { Engine } from "../store/store.ts";
 
@@ -30,7 +32,7 @@ const openRedis: Opener = async (url, { log, creates }) => {
 };
 
 /** Every kind of store by the scheme of its URL. An engine and its driver are loaded only when used. */
-const openers: Readonly<Record<string, Opener>> = {
+const openers: Readonly<Record<StoreScheme, Opener>> = {
   sqlite: async (url, { clock, log, sqliteDriver, creates }) => {
     const path = url.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
     if (path === "" || path === ":memory:") throw invalidInput("store", "sqlite: needs the path of a file, for example sqlite:data/holdfast.db (memory: keeps nothing on disk)");
@@ -53,14 +55,13 @@ const openers: Readonly<Record<string, Opener>> = {
 };
 
 export async function openEngine(url: string, { clock = systemClock, log = silentLog, sqliteDriver = "auto", creates = true }: OpenEngineOptions = {}): Promise<Engine> {
-  const scheme = /^([a-z]+(?:\+[a-z]+)?):/.exec(url)?.[1] ?? "";
-  const open = Object.hasOwn(openers, scheme) ? openers[scheme] : undefined;
-  if (open === undefined)
+  const scheme = schemeOf(url);
+  if (scheme === undefined)
     throw invalidInput(
       "store",
       `must be a URL that begins with one of ${Object.keys(openers)
         .map((name) => `${name}:`)
         .join(", ")}`,
     );
-  return open(url, { clock, log, sqliteDriver, creates });
+  return openers[scheme](url, { clock, log, sqliteDriver, creates });
 }

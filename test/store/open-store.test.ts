@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
-import { sharedEngines } from "../support/engines.ts";
+import { engineNames, sharedEngines } from "../support/engines.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a URL chooses the engine: sqlite: by path, with or without the two slashes, and memory:", async () => {
@@ -17,6 +17,15 @@ test("a URL chooses the engine: sqlite: by path, with or without the two slashes
   }
   await using memory = await openEngine("memory:");
   expect(memory.name).toBe("memory");
+});
+
+test("every engine has a file of its own for the suites, and is one of those that the others run on", () => {
+  const folders = readdirSync(new URL("../../src/engines", import.meta.url), { withFileTypes: true }).flatMap((item) => (item.isDirectory() ? [item.name] : []));
+  expect(folders).toHaveLength(engineNames.length);
+  for (const folder of folders) {
+    expect(existsSync(new URL(`./${folder}.test.ts`, import.meta.url)), `test/store/${folder}.test.ts`).toBe(true);
+    expect(engineNames, "test/support/engines.ts").toContainEqual(expect.stringMatching(new RegExp(`^${folder}`, "i")));
+  }
 });
 
 test("any other scheme is refused with the ones that are accepted", async () => {

@@ -28,8 +28,10 @@ export interface RunningProcess {
   saw(pattern: RegExp): Promise<string>;
 }
 
-export function startExecutable(main: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "pipe"], ...options });
+export const startExecutable = (main: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess => startProgram(process.execPath, [main, ...args], options);
+
+export function startProgram(program: string, args: readonly string[], options: SpawnOptions = {}): RunningProcess {
+  const child = spawn(program, [...args], { stdio: ["ignore", "pipe", "pipe"], ...options });
   if (child.pid !== undefined) guardProcess(child.pid);
   let stdout = "";
   let stderr = "";

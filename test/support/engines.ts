@@ -58,6 +58,9 @@ const known: readonly EngineUnderTest[] = [
   },
 ];
 
+/** All of them, whichever this run uses. */
+export const engineNames: readonly string[] = known.map(({ name }) => name);
+
 /** All, or those that HOLDFAST_TEST_ENGINES names (a list with commas): where only a runtime or a driver differs, the others would only be run twice. */
 const wanted = process.env.HOLDFAST_TEST_ENGINES?.split(",");
 export const engines = known.filter(({ name }) => wanted?.includes(name) ?? true);

@@ -42,6 +42,10 @@ describe("a server elsewhere, which wants a token", () => {
     ["crush", { headers: bearer("$HOLDFAST_TOKEN") }],
     ["kiro", { headers: bearer(inBraces("HOLDFAST_TOKEN")) }],
   ] as const;
+  test("every client that reads references is tested here", () => {
+    expect(references.map(([client]) => client)).toEqual(clientNames.filter((client) => "bearer" in clients[client]));
+  });
+
   const memberOf = (reference: object): string => Object.keys(reference)[0] as string;
 
   test.each(references)("%s is given a reference to the variable in its own way, the page shows it, and it goes with the address", async (client, reference) => {
