@@ -15,7 +15,8 @@ import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
 import type { ClientChange, ClientPlan, OpenRequest, PrintedServer, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
-import { type HookEvent, hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
+import type { HookEvent } from "./surfaces/hooks/hook-events.ts";
+import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
 import type { GuaranteeReport } from "./verify/report.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];

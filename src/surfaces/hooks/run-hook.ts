@@ -33,7 +33,11 @@ const questionShare = 0.2;
 
 /** Gives what is to be printed: nothing, or one JSON object. */
 export async function runHook(event: HookEvent, input: HookInput, context: HookContext): Promise<string> {
-  const surroundings = { ...context.surroundings, folder: input.folder ?? context.surroundings.folder, reader: openFolderReader({ gitTimeoutMs: Math.ceil(context.timeoutMs * rootShare) }) };
+  const surroundings = {
+    ...context.surroundings,
+    folder: input.folder ?? context.surroundings.folder,
+    reader: openFolderReader({ gitTimeoutMs: Math.ceil(context.timeoutMs * rootShare) }),
+  };
   const workspace = unhurried(await locateWorkspace(context.scope.store, surroundings));
   if (event === "session-start") return sessionStart(context.scope, workspace);
   await preCompact(context, workspace, surroundings.folder, input);
