@@ -6,6 +6,7 @@ import { HoldfastError } from "../../src/kernel/errors.ts";
 import { loopbackCertificate } from "../support/servers/loopback-certificate.ts";
 import type { PostgresServer } from "../support/servers/postgres-server.ts";
 import { startPostgres, startReplica } from "../support/servers/postgres-server.ts";
+import { soon } from "../support/soon.ts";
 import { commitBatch, commitOf, committed, namespace, put } from "./conformance/fixture.ts";
 
 let server: PostgresServer;
@@ -169,7 +170,7 @@ test("a replica says what to do instead of taking writes, and a read-only sessio
 
 test("a server without room for more connections is named, and the store works when there is room", async () => {
   await using small = await startPostgres({ settings: { max_connections: "4", superuser_reserved_connections: "1" } });
-  await using engine = await openEngine(`${small.url}?pool=8&deadline=2s`);
+  await using engine = await soon(() => openEngine(`${small.url}?pool=8&deadline=2s`));
   const results = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => engine.commit(`space ${i}`, [])));
   const refusals = results.flatMap((result) => (result.status === "rejected" ? [result.reason as HoldfastError] : []));
   expect(refusals.length).toBeGreaterThan(0);

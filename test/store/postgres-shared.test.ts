@@ -16,6 +16,7 @@ import { atPace } from "../support/pace.ts";
 import { propertySeed } from "../support/property-seed.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { OwnPostgres } from "../support/servers/own-postgres.ts";
+import { soon } from "../support/soon.ts";
 import { stopTime } from "../support/stopped-time.ts";
 import { commitOf, put } from "./conformance/fixture.ts";
 import type { Step } from "./histories.ts";
@@ -216,7 +217,7 @@ test("a namespace that somebody keeps locked waits by itself: the others are wri
 test("a namespace that stays locked is unavailable at the deadline, and the others beside it are written", async () => {
   const [url, deadlineMs] = [freshUrl(), 2_000];
   await using patient = await openPostgresEngine({ url });
-  await using engine = await openPostgresEngine({ url: `${url}&deadline=${deadlineMs}ms` });
+  await using engine = await soon(() => openPostgresEngine({ url: `${url}&deadline=${deadlineMs}ms` }));
   await commitAll(
     patient,
     allOf(() => commitOf(put("a", 0))),

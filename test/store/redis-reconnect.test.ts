@@ -113,7 +113,7 @@ test("a replica that is promoted is another server: its history is lifted even w
 
 test("replicas that do not confirm in time make the outcome unknown, and the same request key tells the truth", async () => {
   await using server = await startRedis();
-  await using opened = await open(server, "?wait_replicas=1&deadline=2s");
+  await using opened = await soon(() => open(server, "?wait_replicas=1&deadline=2s"));
   const request = { key: "r", fingerprint: "f", note: null };
   const { ms, pace, value: error } = await atPace(() => opened.store.commit(commitOf(put("a"), { request })).catch((reason: unknown) => reason));
   expect(ms).toBeLessThan(2_900 * pace);
@@ -125,9 +125,9 @@ test("replicas that do not confirm in time make the outcome unknown, and the sam
 
 test("a server that answers no more ends calls at their deadline: a write as unknown, a read as unavailable, and serves again when it is back", async () => {
   await using server = await startRedis();
-  await using opened = await open(server, "?deadline=2s");
+  await using opened = await soon(() => open(server, "?deadline=2s"));
   const { store } = opened;
-  await commit(store, put("a"));
+  await soon(() => commit(store, put("a")));
   server.pause();
   const ended = await atPace(() => Promise.all([codeOf(store.commit(commitOf(put("a", 2)))), codeOf(store.read(everything))]));
   expect(ended.value).toEqual(["outcome_unknown", "unavailable"]);

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 
 /** A fixed amount of work for the processor, and what it takes on a quiet machine of the kind that the limits were written for. */
 const work = Buffer.alloc(1_048_576, 7);
@@ -13,6 +15,19 @@ const sampleRatio = (): number => {
   return (performance.now() - startMs) / quietMs;
 };
 
+/** What wants to run now, by the processors there are to run it: a short piece of work gets its turn at once, a long one only so often. */
+function contention(): number {
+  return runnable() / availableParallelism();
+}
+
+function runnable(): number {
+  try {
+    return Number(/ (\d+)\//.exec(readFileSync("/proc/loadavg", "utf8"))?.[1] ?? 0);
+  } catch {
+    return loadavg()[0] ?? 0;
+  }
+}
+
 /**
  * Samples how many times slower than a quiet machine this one is, as long as the process runs. A timer that comes late counts as well, because a
  * process that is not scheduled cannot keep a promise.
@@ -23,14 +38,14 @@ export class PaceSampler {
   #dueMs = performance.now() + everyMs;
 
   constructor() {
-    this.#samples.push({ atMs: performance.now(), ratio: sampleRatio() });
+    this.#samples.push({ atMs: performance.now(), ratio: Math.max(sampleRatio(), contention()) });
     this.#timer = setInterval(() => this.#sample(), everyMs).unref();
   }
 
   /** The average since then; at least 1. */
   since(fromMs: number): number {
     const late = this.#lateRatio();
-    const ratios = [sampleRatio(), ...(late > 1 ? [late] : [])];
+    const ratios = [Math.max(sampleRatio(), contention()), ...(late > 1 ? [late] : [])];
     for (let i = this.#samples.length - 1; i >= 0 && (this.#samples[i]?.atMs as number) >= fromMs; i -= 1) ratios.push(this.#samples[i]?.ratio as number);
     return Math.max(1, ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
   }
@@ -40,7 +55,7 @@ export class PaceSampler {
   }
 
   #sample(): void {
-    this.#samples.push({ atMs: performance.now(), ratio: Math.max(sampleRatio(), this.#lateRatio()) });
+    this.#samples.push({ atMs: performance.now(), ratio: Math.max(sampleRatio(), this.#lateRatio(), contention()) });
     if (this.#samples.length > samplesMax) this.#samples.splice(0, samplesMax / 2);
     this.#dueMs = performance.now() + everyMs;
   }
