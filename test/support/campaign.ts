@@ -54,7 +54,7 @@ export async function runAndPrint(what: string, campaign: () => Promise<Campaign
 }
 
 /** What was lost is either missing at the end of the log or followed by another commit in its place. */
-export const showsLoss = (faults: readonly string[]): boolean => faults.includes("acknowledged_commit_missing") || faults.includes("acknowledged_commit_differs");
+export const showsLoss = (faults: readonly string[]): boolean => faults.some((fault) => /^acknowledged_(commit|write)_(missing|differs)$/.test(fault));
 
 /** The same campaign elsewhere in the same store. */
 export const elsewhere = (context: CampaignContext, attempt: number): CampaignContext => ({
