@@ -6,7 +6,7 @@ import type { OpenEngine } from "./conformance/fixture.ts";
 import { describeHistories } from "./histories.ts";
 
 /** The folder only lends its name: opened for the same folder again, it is the same store. */
-const open: OpenEngine = async (clock, folder) => openRedisEngine({ url: `${await sharedRedis()}?prefix=${basename(folder)}:`, timeSource: clock });
+const open: OpenEngine = async (clock, folder) => openRedisEngine({ url: `${await sharedRedis()}?prefix=${basename(folder)}:&deadline=10m`, timeSource: clock });
 
 describeStore("redis", open, { durable: true });
 describeHistories("redis", open);

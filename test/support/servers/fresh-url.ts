@@ -7,10 +7,13 @@ export const sharedRedis = (): Promise<string> => ask("redis");
 export const sharedPostgres = (): Promise<string> => ask("postgres");
 
 /** A store that nobody has used, on the run's Redis: a prefix of its own. */
-export const freshRedisUrl = async (): Promise<string> => withParameter(await sharedRedis(), "prefix", freshName());
+export const freshRedisUrl = async (): Promise<string> => patient(withParameter(await sharedRedis(), "prefix", freshName()));
 
 /** A store that nobody has used, on the run's PostgreSQL: a schema of its own. */
-export const freshPostgresUrl = async (): Promise<string> => withParameter(await sharedPostgres(), "schema", freshName());
+export const freshPostgresUrl = async (): Promise<string> => patient(withParameter(await sharedPostgres(), "schema", freshName()));
+
+/** A deadline that no machine is too slow for. Tests about deadlines have a server of their own. */
+const patient = (url: string): string => withParameter(url, "deadline", "10m");
 
 const freshName = (): string => `test_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
 
