@@ -4,6 +4,7 @@ import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 import { readLatest } from "../domain/journal/latest-entry.ts";
 import { localDay } from "../domain/journal/local-time.ts";
+import { isStructuredField, structuredContext } from "../domain/journal/structured-context.ts";
 import { parseTimeRange } from "../domain/journal/time-range.ts";
 import { readOpenWork } from "../domain/resume/open-work.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
@@ -85,14 +86,19 @@ export const checkpoint = defineTool({
   adoptUnknown(known, unknown) {
     // Only a save has a place for more words.
     if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
-    const context = [known.workContext, ...linesOfUnknown(unknown)].filter((line) => typeof line === "string" && line !== "");
-    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(unknown, "workContext") };
+    // Goldfish 7 has fields of its own for these; nobody who sends them has made a mistake.
+    const strange = Object.fromEntries(Object.entries(unknown).filter(([name]) => !isStructuredField(name)));
+    const context = [known.workContext, ...structuredContext(unknown), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
+    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(strange, "workContext") };
   },
   // Which of them is there decides between saving, searching and restoring.
   keepsEmpty: ["description", "query"],
-  async handle(context, args) {
-    const operation = args.action ?? actionOf(args);
+  async handle(context, given) {
     const isGoldfish = context.server.profile === "goldfish";
+    const args = isGoldfish && given.workspace?.trim() === "current" ? { ...given, workspace: undefined } : given;
+    const operation = args.action ?? actionOf(args);
+    if (isGoldfish && operation === "save" && args.workspace?.trim() === "all")
+      throw invalidInput("workspace", '"all" is no workspace to save in; must be a folder or a name, or absent for the current one');
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
     const here = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const { nowMs } = await context.store.read({ start: "", end: "" });

@@ -137,4 +137,51 @@ describe("Goldfish", () => {
     expect(meta.outputFormat).toBe("plain");
     expect((await openTools().call("checkpoint", save)).formattedOutput).not.toContain("became");
   });
+
+  test("takes every argument that version 7 sends, without a warning, and finds the entry by each", async () => {
+    const { call } = openTools({ server: { profile: "goldfish" } });
+    const answer = await call("checkpoint", {
+      description: "Queue in one table",
+      tags: '["db","ops"]',
+      type: "decision",
+      context: "The importer needs a queue",
+      decision: "Keep the queue in one table",
+      alternatives: ["Redis streams"],
+      impact: "One service less",
+      evidence: '["p95 of 4 ms"]',
+      symbols: ["claimNext"],
+      next: "Index the claim column",
+      confidence: 4,
+      unknowns: ["rate in December"],
+    });
+    expect(answer.warning).toBe("tags: took the JSON text as a list; send a list");
+    expect(answer.formattedOutput).toContain("Tags: db, ops");
+    const [entry] = (await call("checkpoint", { checkpointId: answer.data.checkpointId })).data.checkpoints;
+    expect(entry.tags).toEqual(["db", "ops"]);
+    expect(entry.workContext.split("\n")).toEqual([
+      "Type: decision",
+      "Context: The importer needs a queue",
+      "Decision: Keep the queue in one table",
+      "Alternatives: Redis streams",
+      "Impact: One service less",
+      "Evidence: p95 of 4 ms",
+      "Symbols: claimNext",
+      "Next: Index the claim column",
+      "Confidence: 4",
+      "Unknowns: rate in December",
+    ]);
+    for (const query of ["Redis streams", "claimNext", "December rate"]) expect((await call("checkpoint", { query })).data.found).toBe(1);
+  });
+
+  test("keeps what no version knows as text, and says so", async () => {
+    const { warning } = await openTools({ server: { profile: "goldfish" } }).call("checkpoint", { description: "Done", mood: "fine", next: "Rest" });
+    expect(warning).toBe("mood: unknown argument; its text was kept in workContext");
+  });
+
+  test('knows "current" as the workspace at hand, and saves nothing in "all"', async () => {
+    const { call, fails } = openTools({ server: { profile: "goldfish" } });
+    const here = await call("checkpoint", { description: "Done" });
+    expect((await call("checkpoint", { description: "Done again", workspace: "current" })).meta.workspace).toEqual(here.meta.workspace);
+    expect(await fails("checkpoint", { description: "Done", workspace: "all" })).toMatchObject({ code: "invalid_input", details: { field: "workspace" } });
+  });
 });
