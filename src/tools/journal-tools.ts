@@ -81,7 +81,7 @@ export const checkpoint = defineTool({
   toolset: "journal",
   effect: "write",
   input,
-  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, warning, meta: jsonObject }),
+  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string().optional(), data: jsonObject, warning, meta: jsonObject }),
   positional: ["description"],
   adoptUnknown(known, unknown) {
     // Only a save has a place for more words.
@@ -114,6 +114,7 @@ export const checkpoint = defineTool({
       meta: { outputFormat, revision, workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) } },
     };
   },
+  wording: { field: "formattedOutput", keptIn: "goldfish" },
   render(answer) {
     const { outputFormat } = answer.meta as { outputFormat: JournalFormat };
     const text = answer.formattedOutput as string;

@@ -82,7 +82,7 @@ export const recallKnowledge = defineTool({
     ),
     total_tokens: z.int(),
     omitted: z.int().optional(),
-    formatted_context: z.string(),
+    formatted_context: z.string().optional(),
   }),
   positional: ["query"],
   cli: { command: ["knowledge", "recall"] },
@@ -108,7 +108,7 @@ export const recallKnowledge = defineTool({
       formatted_context: notesContext(recall),
     };
   },
-  // The same notes stand in the items: a model reads them once.
+  wording: { field: "formatted_context", keptIn: "sage" },
   render: ({ formatted_context: text, omitted }) => [
     (text as string) || (omitted === undefined ? "Nothing that is stored answers this." : "Notes answer this, but none fits max_tokens."),
     ...(omitted === undefined ? [] : [`${omitted} more did not fit max_tokens.`]),

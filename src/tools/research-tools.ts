@@ -97,14 +97,17 @@ export const loadCheckpointTool = defineTool({
   toolset: "research",
   effect: "read",
   input: z.strictObject({ checkpoint_id: text }),
-  output: z.strictObject({ checkpoint: z.custom<Record<string, unknown>>((value) => typeof value === "object").meta({ type: "object" }), formatted_context: z.string() }),
+  output: z.strictObject({
+    checkpoint: z.custom<Record<string, unknown>>((value) => typeof value === "object").meta({ type: "object" }),
+    formatted_context: z.string().optional(),
+  }),
   positional: ["checkpoint_id"],
   cli: { command: ["research", "load"] },
   async handle(context, { checkpoint_id }) {
     const checkpoint = await requireCheckpoint(context, checkpoint_id);
     return { checkpoint: checkpointAnswer(checkpoint), formatted_context: researchContext(checkpoint) };
   },
-  // The same texts stand in the checkpoint: a model reads them once.
+  wording: { field: "formatted_context", keptIn: "sage" },
   render: (answer) => [answer.formatted_context as string],
 });
 

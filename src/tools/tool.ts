@@ -93,6 +93,8 @@ export interface Tool {
   readonly keepsEmpty?: readonly string[];
   /** Of a tool that saves memories: a place for arguments that its schema does not know; undefined where it has none for them. */
   adoptUnknown?(known: Record<string, unknown>, unknown: Record<string, unknown>): { readonly args: Record<string, unknown>; readonly warnings: readonly string[] } | undefined;
+  /** A field that says in words what the others hold as data: MCP sends it as text and not in the structured content too, except in the profile of the system that documents it. */
+  readonly wording?: { readonly field: string; readonly keptIn: string };
   /** The answer as texts for a reader, where its JSON would not do. */
   render?(answer: Record<string, unknown>): readonly string[];
   handle(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown>>;
