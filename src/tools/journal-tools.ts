@@ -83,12 +83,13 @@ export const checkpoint = defineTool({
   input,
   output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string().optional(), data: jsonObject, warning, meta: jsonObject }),
   positional: ["description"],
-  adoptUnknown(known, unknown) {
+  adoptUnknown(known, unknown, profile) {
     // Only a save has a place for more words.
     if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
-    // Goldfish 7 has fields of its own for these; nobody who sends them has made a mistake.
-    const strange = Object.fromEntries(Object.entries(unknown).filter(([name]) => !isStructuredField(name)));
-    const context = [known.workContext, ...structuredContext(unknown), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
+    const isKnownThere = (name: string): boolean => profile === "goldfish" && isStructuredField(name);
+    const strange = Object.fromEntries(Object.entries(unknown).filter(([name]) => !isKnownThere(name)));
+    const structured = Object.fromEntries(Object.entries(unknown).filter(([name]) => isKnownThere(name)));
+    const context = [known.workContext, ...structuredContext(structured), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
     return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(strange, "workContext") };
   },
   // Which of them is there decides between saving, searching and restoring.
