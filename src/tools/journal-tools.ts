@@ -4,7 +4,7 @@ import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 import { readLatest } from "../domain/journal/latest-entry.ts";
 import { localDay } from "../domain/journal/local-time.ts";
-import { isStructuredField, structuredContext } from "../domain/journal/structured-context.ts";
+import { structuredContext, structuredFields } from "../domain/journal/structured-context.ts";
 import { parseTimeRange } from "../domain/journal/time-range.ts";
 import { readOpenWork } from "../domain/resume/open-work.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
@@ -19,7 +19,7 @@ import type { JournalStyle } from "./journal-text.ts";
 import { finished, restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
 import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
-import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
+import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const limit = { search: 10, timeline: 50, max: 100 } as const;
 const fullEntries = 10;
@@ -86,10 +86,9 @@ export const checkpoint = defineTool({
   adoptUnknown(known, unknown, profile) {
     // Only a save has a place for more words.
     if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
-    const isKnownThere = (name: string): boolean => profile === "goldfish" && isStructuredField(name);
-    const strange = Object.fromEntries(Object.entries(unknown).filter(([name]) => !isKnownThere(name)));
-    const structured = Object.fromEntries(Object.entries(unknown).filter(([name]) => isKnownThere(name)));
-    const context = [known.workContext, ...structuredContext(structured), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
+    const isGoldfish = profile === "goldfish";
+    const strange = isGoldfish ? except(unknown, structuredFields) : unknown;
+    const context = [known.workContext, ...(isGoldfish ? structuredContext(unknown) : []), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
     return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(strange, "workContext") };
   },
   // Which of them is there decides between saving, searching and restoring.

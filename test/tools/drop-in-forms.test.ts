@@ -246,3 +246,26 @@ describe("Goldfish", () => {
     expect(await fails("checkpoint", { description: "Done", workspace: "all" })).toMatchObject({ code: "invalid_input", details: { field: "workspace" } });
   });
 });
+
+describe("Sage", () => {
+  const research = {
+    core_question: "Which cache?",
+    thesis: "None is needed yet.",
+    confidence: 0.5,
+    key_evidence: ["4 ms"],
+    reasoning_trace: "Measured first.",
+    auto_code_context: true,
+  };
+
+  test("keeps its own arguments without a warning in its profile; elsewhere the answer says where they went", async () => {
+    const { call } = openTools({ server: { profile: "sage" } });
+    expect((await call("save_checkpoint", { ...research, mood: "fine" })).warning).toBe("mood: unknown argument; its text was kept in unique_contributions");
+    expect((await call("load_checkpoint", { checkpoint_id: "none-is" })).checkpoint.unique_contributions.map(({ content }: Answer) => content)).toEqual([
+      "key_evidence: 4 ms",
+      "reasoning_trace: Measured first.",
+      "mood: fine",
+    ]);
+    expect((await call("save_knowledge", { knowledge_id: "ask", content: "Ask first.", keywords: ["ask"], item_type: "preference" })).warning).toBeUndefined();
+    expect((await openTools().call("save_checkpoint", research)).warning).toContain("key_evidence: unknown argument");
+  });
+});

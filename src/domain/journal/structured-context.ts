@@ -1,7 +1,5 @@
 /** What Goldfish 7 keeps of a checkpoint beside its description. The journal has one text for all of it, which search reads as well. */
-const structuredFields = ["type", "context", "decision", "alternatives", "impact", "evidence", "symbols", "next", "confidence", "unknowns"] as const;
-
-export const isStructuredField = (name: string): boolean => (structuredFields as readonly string[]).includes(name);
+export const structuredFields: readonly string[] = ["type", "context", "decision", "alternatives", "impact", "evidence", "symbols", "next", "confidence", "unknowns"];
 
 /** One line for each field that says something, such as `Decision: keep the queue in one table`. */
 export const structuredContext = (fields: Readonly<Record<string, unknown>>): readonly string[] =>
