@@ -44,8 +44,9 @@ import { requireNoSecret } from "../src/tools/secret-switch.ts";
 import { checkpointFromYaml } from "../src/transfer/mirror/checkpoint-file.ts";
 import { fileNameOf } from "../src/transfer/mirror/file-name.ts";
 import { noteFromMarkdown } from "../src/transfer/mirror/note-file.ts";
+import { splitFrontMatter } from "../src/transfer/originals/front-matter.ts";
+import { readMemoryFile, toEntry } from "../src/transfer/originals/goldfish-memories.ts";
 import { fieldsOfMarkdown } from "../src/transfer/originals/sage-markdown.ts";
-import { splitFrontMatter } from "../src/transfer/originals/sage-text.ts";
 import { readSources } from "./support/text-expressions.ts";
 import { excessOf, plainRuns } from "./support/text-growth.ts";
 
@@ -119,8 +120,11 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "transfer/mirror/checkpoint-file.ts checkpointFromYaml": (text) => checkpointFromYaml(`thesis: ${JSON.stringify(text)}\n`),
   "transfer/mirror/file-name.ts fileNameOf": fileNameOf,
   "transfer/mirror/note-file.ts noteFromMarkdown": (text) => noteFromMarkdown(`---\nid: a\n---\n${text}`),
+  "transfer/originals/goldfish-memories.ts readMemoryFile": (text) =>
+    readMemoryFile(`---\nid: checkpoint_1\ntimestamp: 1\nnext: ${JSON.stringify(text)}\n---\n${text}`, "a.md", "a"),
+  "transfer/originals/goldfish-memories.ts toEntry": (text) => toEntry({ id: "checkpoint_1", timestamp: 1, evidence: text }, text, "a.md", "a"),
   "transfer/originals/sage-markdown.ts fieldsOfMarkdown": (text) => fieldsOfMarkdown(`# question\n\n## Thesis\n${text}\n\n## Sources\n- ${text}\n`),
-  "transfer/originals/sage-text.ts splitFrontMatter": splitFrontMatter,
+  "transfer/originals/front-matter.ts splitFrontMatter": splitFrontMatter,
 };
 
 /** Why the others are given no long text, or need none of their own. */
@@ -149,8 +153,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "tools/journal-text.ts searchText": "goes through quotedInline",
   "transfer/mirror/mirror-folder.ts writeMirrorFile": "writes the text and looks at none of it",
   "transfer/mirror/yaml-text.ts fromYaml": "parses with a library; its files are bounded",
-  "transfer/originals/sage-text.ts parseSageYaml": "parses with a library; its files are bounded",
-  "transfer/originals/sage.ts parseCheckpoint": "goes through splitFrontMatter, parseSageYaml and fieldsOfMarkdown",
+  "transfer/originals/front-matter.ts parseYaml": "parses with a library; its files are bounded",
+  "transfer/originals/sage.ts parseCheckpoint": "goes through splitFrontMatter, parseYaml and fieldsOfMarkdown",
 };
 
 const answerOrRefusal = (work: (text: string) => unknown) => (text: string) => {

@@ -58,7 +58,7 @@ const madeRoom = (dropped: number): string => (dropped === 0 ? "" : `; ${counted
 export function savedText(
   style: JournalStyle,
   workspace: Workspace,
-  entry: Pick<JournalEntry, "description" | "global" | "highlights" | "activeFiles">,
+  entry: Pick<JournalEntry, "description" | "global" | "highlights" | "activeFiles" | "tags">,
   saved: SavedEntry,
 ): string {
   return [
@@ -68,6 +68,7 @@ export function savedText(
     block(brief(entry.description)),
     ...(saved.gitBranch === undefined ? [] : [branchLine(style, saved)]),
     ...(style.echoes ? list(entry.highlights, shownMax.highlights) : []),
+    ...(style.echoes && entry.tags.length > 0 ? [`Tags: ${entry.tags.map(shortName).join(", ")}`] : []),
     `${counted(entry.highlights.length, "highlight")} (${saved.sessionHighlights} in session ${shortName(saved.sessionId)}${madeRoom(saved.droppedHighlights)}), ${counted(entry.activeFiles.length, "file")}${entry.global ? ", seen from every workspace" : ""}`,
     saved.expiresAtMs === undefined ? "Kept for ever." : `Kept until ${localTime(saved.expiresAtMs)}.`,
   ].join("\n");

@@ -4,6 +4,7 @@ import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 import { readLatest } from "../domain/journal/latest-entry.ts";
 import { localDay } from "../domain/journal/local-time.ts";
+import { structuredContext, structuredFields } from "../domain/journal/structured-context.ts";
 import { parseTimeRange } from "../domain/journal/time-range.ts";
 import { readOpenWork } from "../domain/resume/open-work.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
@@ -18,7 +19,7 @@ import type { JournalStyle } from "./journal-text.ts";
 import { finished, restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
 import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
-import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
+import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const limit = { search: 10, timeline: 50, max: 100 } as const;
 const fullEntries = 10;
@@ -80,19 +81,24 @@ export const checkpoint = defineTool({
   toolset: "journal",
   effect: "write",
   input,
-  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string(), data: jsonObject, warning, meta: jsonObject }),
+  output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string().optional(), data: jsonObject, warning, meta: jsonObject }),
   positional: ["description"],
-  adoptUnknown(known, unknown) {
+  adoptUnknown(known, unknown, profile) {
     // Only a save has a place for more words.
     if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
-    const context = [known.workContext, ...linesOfUnknown(unknown)].filter((line) => typeof line === "string" && line !== "");
-    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(unknown, "workContext") };
+    const isGoldfish = profile === "goldfish";
+    const strange = isGoldfish ? except(unknown, structuredFields) : unknown;
+    const context = [known.workContext, ...(isGoldfish ? structuredContext(unknown) : []), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
+    return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(strange, "workContext") };
   },
   // Which of them is there decides between saving, searching and restoring.
   keepsEmpty: ["description", "query"],
-  async handle(context, args) {
-    const operation = args.action ?? actionOf(args);
+  async handle(context, given) {
     const isGoldfish = context.server.profile === "goldfish";
+    const args = isGoldfish && given.workspace?.trim() === "current" ? { ...given, workspace: undefined } : given;
+    const operation = args.action ?? actionOf(args);
+    if (isGoldfish && operation === "save" && args.workspace?.trim() === "all")
+      throw invalidInput("workspace", '"all" is no workspace to save in; must be a folder or a name, or absent for the current one');
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
     const here = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const { nowMs } = await context.store.read({ start: "", end: "" });
@@ -108,6 +114,7 @@ export const checkpoint = defineTool({
       meta: { outputFormat, revision, workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) } },
     };
   },
+  wording: { field: "formattedOutput", keptIn: "goldfish" },
   render(answer) {
     const { outputFormat } = answer.meta as { outputFormat: JournalFormat };
     const text = answer.formattedOutput as string;

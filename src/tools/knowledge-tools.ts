@@ -8,7 +8,7 @@ import { estimateTokens } from "../kernel/tokens.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
 import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
-import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
+import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const items = { default: 3, max: 20 } as const;
 const budget = { default: 2_000, max: 20_000 } as const;
@@ -40,12 +40,15 @@ export const saveKnowledge = defineTool({
   }),
   positional: ["id", "content"],
   cli: { command: ["knowledge", "save"] },
-  adoptUnknown(known, { knowledge_id: id, ...unknown }) {
+  adoptUnknown(known, { knowledge_id: id, ...unknown }, profile) {
     const named = known.id === undefined && id !== undefined ? { id } : {};
     const lines = linesOfUnknown(unknown);
     if (lines.length === 0) return { args: { ...known, ...named }, warnings: [] };
     if (typeof known.content !== "string") return undefined;
-    return { args: { ...known, ...named, content: `${known.content}\n\n${lines.join("\n")}` }, warnings: keptIn(unknown, "content") };
+    return {
+      args: { ...known, ...named, content: `${known.content}\n\n${lines.join("\n")}` },
+      warnings: keptIn(profile === "sage" ? except(unknown, ["item_type", "code_links"]) : unknown, "content"),
+    };
   },
   async handle(context, args) {
     const { name, version, superseded } = await saveNote(context, args);
@@ -82,7 +85,7 @@ export const recallKnowledge = defineTool({
     ),
     total_tokens: z.int(),
     omitted: z.int().optional(),
-    formatted_context: z.string(),
+    formatted_context: z.string().optional(),
   }),
   positional: ["query"],
   cli: { command: ["knowledge", "recall"] },
@@ -108,7 +111,7 @@ export const recallKnowledge = defineTool({
       formatted_context: notesContext(recall),
     };
   },
-  // The same notes stand in the items: a model reads them once.
+  wording: { field: "formatted_context", keptIn: "sage" },
   render: ({ formatted_context: text, omitted }) => [
     (text as string) || (omitted === undefined ? "Nothing that is stored answers this." : "Notes answer this, but none fits max_tokens."),
     ...(omitted === undefined ? [] : [`${omitted} more did not fit max_tokens.`]),

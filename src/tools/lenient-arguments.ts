@@ -16,12 +16,12 @@ const warningsMax = 10;
  * and switches as text: where only one meaning is possible the call is carried out, and a warning teaches the right form.
  * Arguments that are right cost one check more than parsing them.
  */
-export function readArguments(tool: Tool, given: unknown): ReadArguments {
+export function readArguments(tool: Tool, given: unknown, profile?: string): ReadArguments {
   const present = withoutAbsent(tool, given ?? {});
   const strict = tool.input.safeParse(present);
   if (strict.success) return { args: strict.data, warnings: [] };
   const warnings: string[] = [];
-  const coerced = coerce(tool.input, withKnownNames(tool, present, warnings), "", warnings);
+  const coerced = coerce(tool.input, withKnownNames(tool, present, warnings, profile), "", warnings);
   const lenient = tool.input.safeParse(coerced);
   if (!lenient.success) throw problemsOf(tool, coerce(tool.input, present, "", []));
   return { args: lenient.data, warnings: warnings.length > warningsMax ? [...warnings.slice(0, warningsMax), `and ${warnings.length - warningsMax} more`] : warnings };
@@ -80,14 +80,14 @@ function withoutAbsent(tool: Tool, given: unknown): unknown {
 }
 
 /** A memory save is not lost for a word too many: its tool finds a place for what the schema does not know. */
-function withKnownNames(tool: Tool, given: unknown, warnings: string[]): unknown {
+function withKnownNames(tool: Tool, given: unknown, warnings: string[], profile: string | undefined): unknown {
   if (tool.adoptUnknown === undefined || !isRecord(given)) return given;
   const isKnown = ([name]: [string, unknown]): boolean => Object.hasOwn(tool.input.shape, name);
   const members = Object.entries(given);
   const known = Object.fromEntries(members.filter(isKnown));
   const unknown = Object.fromEntries(members.filter((member) => !isKnown(member)));
   if (Object.keys(unknown).length === 0) return given;
-  const adopted = tool.adoptUnknown(known, unknown);
+  const adopted = tool.adoptUnknown(known, unknown, profile);
   if (adopted === undefined) return given;
   warnings.push(...adopted.warnings);
   return adopted.args;

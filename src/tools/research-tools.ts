@@ -9,7 +9,7 @@ import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
 import { researchInput, toResearchContent } from "./research-input.ts";
 import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
-import { keptIn, linesOfUnknown } from "./unknown-arguments.ts";
+import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
 const warningsMax = 10;
 const page = { default: 10, max: 100 } as const;
@@ -26,14 +26,19 @@ export const saveCheckpointTool = defineTool({
   output: z.strictObject({ checkpoint_id: z.string(), path: z.string().nullable(), duplicate_of: z.string().optional(), warning }),
   positional: ["thesis"],
   cli: { command: ["research", "save"] },
-  adoptUnknown(known, { action_goal: goal, action_type: type, ...unknown }) {
+  adoptUnknown(known, { action_goal: goal, action_type: type, ...others }, profile) {
+    // Whether Sage looks for code by itself: here nothing does.
+    const unknown = profile === "sage" ? except(others, ["auto_code_context"]) : others;
     // Sage has both as arguments of their own.
     const action = known.action === undefined && (typeof goal === "string" || typeof type === "string") ? { action: { goal, type } } : {};
     const contributions = linesOfUnknown(unknown).map((content) => ({ type: "synthesis", content }));
     if (contributions.length === 0) return { args: { ...known, ...action }, warnings: [] };
     const given = known.unique_contributions ?? [];
     if (!Array.isArray(given)) return undefined;
-    return { args: { ...known, ...action, unique_contributions: [...given, ...contributions] }, warnings: keptIn(unknown, "unique_contributions") };
+    return {
+      args: { ...known, ...action, unique_contributions: [...given, ...contributions] },
+      warnings: keptIn(profile === "sage" ? except(unknown, ["key_evidence", "reasoning_trace", "template"]) : unknown, "unique_contributions"),
+    };
   },
   async handle(context, args) {
     const { content, adjusted } = toResearchContent(args);
@@ -97,14 +102,17 @@ export const loadCheckpointTool = defineTool({
   toolset: "research",
   effect: "read",
   input: z.strictObject({ checkpoint_id: text }),
-  output: z.strictObject({ checkpoint: z.custom<Record<string, unknown>>((value) => typeof value === "object").meta({ type: "object" }), formatted_context: z.string() }),
+  output: z.strictObject({
+    checkpoint: z.custom<Record<string, unknown>>((value) => typeof value === "object").meta({ type: "object" }),
+    formatted_context: z.string().optional(),
+  }),
   positional: ["checkpoint_id"],
   cli: { command: ["research", "load"] },
   async handle(context, { checkpoint_id }) {
     const checkpoint = await requireCheckpoint(context, checkpoint_id);
     return { checkpoint: checkpointAnswer(checkpoint), formatted_context: researchContext(checkpoint) };
   },
-  // The same texts stand in the checkpoint: a model reads them once.
+  wording: { field: "formatted_context", keptIn: "sage" },
   render: (answer) => [answer.formatted_context as string],
 });
 

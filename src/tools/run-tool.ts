@@ -48,7 +48,7 @@ export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: T
 async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
   try {
     const { requestKey, rest } = takeRequestKey(args, call);
-    const read = readArguments(tool, rest);
+    const read = readArguments(tool, rest, base.server.profile);
     const { secrets } = base.server;
     const checkedArgs = secrets === undefined || tool.effect === "read" ? read.args : withoutSecrets(read.args, secrets);
     const output = await tool.handle(contextOf(tool, checkedArgs, base, call, requestKey), checkedArgs);

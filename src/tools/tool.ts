@@ -91,8 +91,14 @@ export interface Tool {
   readonly cli?: ToolCommand;
   /** Optional texts whose empty form means something, or is better refused; elsewhere "" is as good as absent. */
   readonly keepsEmpty?: readonly string[];
-  /** Of a tool that saves memories: a place for arguments that its schema does not know; undefined where it has none for them. */
-  adoptUnknown?(known: Record<string, unknown>, unknown: Record<string, unknown>): { readonly args: Record<string, unknown>; readonly warnings: readonly string[] } | undefined;
+  /** Of a tool that saves memories: a place for arguments that its schema does not know; undefined where it has none for them. In a profile named after a system, that system's own need no warning. */
+  adoptUnknown?(
+    known: Record<string, unknown>,
+    unknown: Record<string, unknown>,
+    profile?: string,
+  ): { readonly args: Record<string, unknown>; readonly warnings: readonly string[] } | undefined;
+  /** A field that says in words what the others hold as data: MCP sends it as text and not in the structured content too, except in the profile of the system that documents it. */
+  readonly wording?: { readonly field: string; readonly keptIn: string };
   /** The answer as texts for a reader, where its JSON would not do. */
   render?(answer: Record<string, unknown>): readonly string[];
   handle(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown>>;

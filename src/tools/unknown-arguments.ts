@@ -12,5 +12,9 @@ export const linesOfUnknown = (unknown: Readonly<Record<string, unknown>>): read
     .filter(([, value]) => value !== null && value !== "" && JSON.stringify(value) !== undefined)
     .map(([name, value]) => `${name}: ${textOfUnknown(value)}`);
 
+/** Those of the replaced system in its own profile are no slip. */
+export const except = (unknown: Readonly<Record<string, unknown>>, names: readonly string[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(unknown).filter(([name]) => !names.includes(name)));
+
 export const keptIn = (unknown: Readonly<Record<string, unknown>>, place: string): readonly string[] =>
   Object.keys(unknown).map((name) => `${shortened(name)}: unknown argument; its text was kept in ${place}`);

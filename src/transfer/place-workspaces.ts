@@ -2,6 +2,7 @@ import type { KnownWorkspace } from "../domain/workspace/known-workspaces.ts";
 import type { Surroundings } from "../domain/workspace/workspace.ts";
 import { locateWorkspace, noWorkspaceId } from "../domain/workspace/workspace.ts";
 import type { Store } from "../store/store.ts";
+import type { Reading } from "./originals/reading.ts";
 
 /** Goldfish's way to make a workspace of a folder's name. */
 const nameThere = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
@@ -14,12 +15,16 @@ export interface PlacedWorkspaces {
 
 /**
  * Goldfish knows workspaces by name, Holdfast by repository. A name belongs to the repository of that name among the folders given
- * and the one the command is run in; any other is kept as a workspace of that name.
+ * and the one the command is run in; any other is kept as a workspace of that name. Files in a project's own folder belong to that folder.
  */
-export async function placeWorkspaces(store: Store, surroundings: Surroundings | undefined, folders: readonly string[]): Promise<PlacedWorkspaces> {
+export async function placeWorkspaces(store: Store, surroundings: Surroundings | undefined, folders: readonly string[], project?: Reading["project"]): Promise<PlacedWorkspaces> {
   const here = surroundings === undefined ? [] : [await locateWorkspace(store, surroundings)];
   const given = await Promise.all(folders.map((folder) => locateWorkspace(store, surroundings, folder)));
   const placed = new Map<string, KnownWorkspace>();
+  if (project !== undefined && surroundings !== undefined) {
+    const { id, name } = await locateWorkspace(store, surroundings, project.folder);
+    placed.set(nameThere(project.workspaceName), { id, name });
+  }
   for (const { id, name } of [...given, ...here]) if (id !== noWorkspaceId && !placed.has(nameThere(name))) placed.set(nameThere(name), { id, name });
   const byNameOnly = new Set<string>();
   return {

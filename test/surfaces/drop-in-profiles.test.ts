@@ -41,6 +41,15 @@ describe("a State Sidecar worker, with that system's own calls alone", () => {
     await ask("workflow_claim", { run_id, agent_id: "worker-1" });
     expect(await ask("workflow_checkpoint", { run_id, step: 1, output: 1 })).toMatchObject({ ok: true });
     expect(await ask("workflow_checkpoint", { run_id, step: 2, output: 1 }, foreign)).toMatchObject({ error: { code: "claim_held" } });
+    const giveBack = () => ask("lease_release", { resource_id: `workflow/${run_id}`, holder_id: "worker-1" });
+    expect(await giveBack()).toMatchObject({ released: true });
+    await ask("workflow_claim", { run_id, agent_id: "worker-1" });
+    expect(await ask("workflow_checkpoint", { run_id, step: 2, output: 2 })).toMatchObject({ ok: true });
+    await giveBack();
+    expect(await ask("workflow_claim", { run_id, agent_id: "worker-2" })).toMatchObject({ claimed: true });
+    // Which of the principal's two agents this is, nobody can tell.
+    expect(await ask("workflow_checkpoint", { run_id, step: 3, output: 3 })).toMatchObject({ error: { code: "claim_held" } });
+    expect(await ask("workflow_checkpoint", { run_id, step: 3, output: 3, agent_id: "worker-2" })).toMatchObject({ ok: true });
   });
 });
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { adoptRun } from "../../src/domain/workflows/adopt-run.ts";
 import { ConnectionClaims } from "../../src/tools/claim-identity.ts";
 import type { ToolBase } from "../../src/tools/run-tool.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
-import type { Answer } from "./open-tools.ts";
+import type { Answer, TestTools } from "./open-tools.ts";
 import { openTools, toolNamed } from "./open-tools.ts";
 
 /** The same store, reached on another connection or by another principal. */
@@ -79,6 +80,66 @@ describe("a worker of the State Sidecar, which names itself only when it claims"
       expect(await fails("workflow_checkpoint", { run_id, step: 1, output: 1 })).toMatchObject({ code: "claim_held" });
       expect(await call("workflow_checkpoint", { run_id, step: 1, output: 1, agent_id: "worker-2" })).toMatchObject({ ok: true });
     });
+
+    /** From a claimed run to one whose live claim is the principal's own, in every way that leads there. */
+    const returns: Readonly<Record<string, (tools: TestTools, runId: string) => Promise<unknown>>> = {
+      "gave it back": ({ call }, runId) => call("lease_release", { resource_id: `workflow/${runId}`, holder_id: "worker-1" }),
+      "failed and wanted another attempt": ({ call }, runId) => call("workflow_finish", { run_id: runId, status: "failed", retry: true, agent_id: "worker-1" }),
+      "let its claim lapse": async ({ clock }) => clock.advance(2_000),
+      "still held it": async () => {},
+    };
+
+    test.each(Object.keys(returns))("is known again after it %s and claimed anew; a successor is not taken for it", async (way) => {
+      const tools = openTools(remote);
+      const { call, fails } = tools;
+      const { run_id } = await call("workflow_create", { name: "nightly" });
+      for (const step of [1, 2]) {
+        await call("workflow_claim", { run_id, agent_id: "worker-1", ttl_seconds: 1 });
+        expect(await call("workflow_checkpoint", { run_id, step, output: step })).toMatchObject({ ok: true, last_step: step });
+        await returns[way]?.(tools, run_id);
+      }
+      tools.clock.advance(2_000_000);
+      await call("workflow_claim", { run_id, agent_id: "worker-2" });
+      expect(await fails("workflow_checkpoint", { run_id, step: 3, output: 3 })).toMatchObject({ code: "claim_held", details: { agent_id: "worker-2" } });
+    });
+
+    test("is known on a run that was brought in from a sidecar where it held it", async () => {
+      const { base, call } = openTools(remote);
+      const run = {
+        runId: "wf-0123456789ab",
+        name: "nightly",
+        tags: {},
+        status: "running" as const,
+        createdAtMs: 1,
+        lastStep: 1,
+        steps: [{ step: 1, output: 1 }],
+        formerAgent: "worker-1",
+      };
+      await adoptRun(base, run, { dryRun: false });
+      await call("workflow_claim", { run_id: run.runId, agent_id: "worker-1" });
+      expect(await call("workflow_checkpoint", { run_id: run.runId, step: 2, output: 2 })).toMatchObject({ ok: true, last_step: 2 });
+    });
+
+    test("is not known to a principal that only extended somebody's claim under the same name", async () => {
+      const { base, call } = openTools(remote);
+      const { run_id } = await call("workflow_create", { name: "nightly" });
+      await call("workflow_claim", { run_id, agent_id: "worker-1" });
+      const other = { writer: "somebody else" };
+      expect(await callAs(base, other, "workflow_claim", { run_id, agent_id: "worker-1" })).toMatchObject({ claimed: true });
+      expect(await callAs(base, other, "workflow_checkpoint", { run_id, step: 1, output: 1 })).toMatchObject({ code: "claim_held" });
+      expect(await call("workflow_checkpoint", { run_id, step: 1, output: 1 })).toMatchObject({ ok: true });
+    });
+
+    test("reports on the run it holds alone: another run of the same principal is another claim", async () => {
+      const { call, fails, clock } = openTools(remote);
+      const [mine, theirs] = [await call("workflow_create", { name: "a" }), await call("workflow_create", { name: "b" })];
+      await call("workflow_claim", { run_id: mine.run_id, agent_id: "worker-1" });
+      await call("workflow_claim", { run_id: theirs.run_id, agent_id: "worker-2", ttl_seconds: 1 });
+      clock.advance(2_000);
+      await call("workflow_claim", { run_id: theirs.run_id, agent_id: "worker-3" });
+      expect(await call("workflow_checkpoint", { run_id: mine.run_id, step: 1, output: 1 })).toMatchObject({ ok: true });
+      expect(await fails("workflow_checkpoint", { run_id: theirs.run_id, step: 1, output: 1 })).toMatchObject({ code: "claim_held", details: { agent_id: "worker-3" } });
+    });
   });
 
   test("gets claimed:false for a run that is not there; elsewhere it is an error", async () => {
@@ -136,5 +197,75 @@ describe("Goldfish", () => {
     expect(data.highlights).toBe(1);
     expect(meta.outputFormat).toBe("plain");
     expect((await openTools().call("checkpoint", save)).formattedOutput).not.toContain("became");
+  });
+
+  test("takes every argument that version 7 sends, without a warning, and finds the entry by each", async () => {
+    const { call } = openTools({ server: { profile: "goldfish" } });
+    const answer = await call("checkpoint", {
+      description: "Queue in one table",
+      tags: '["db","ops"]',
+      type: "decision",
+      context: "The importer needs a queue",
+      decision: "Keep the queue in one table",
+      alternatives: ["Redis streams"],
+      impact: "One service less",
+      evidence: '["p95 of 4 ms"]',
+      symbols: ["claimNext"],
+      next: "Index the claim column",
+      confidence: 4,
+      unknowns: ["rate in December"],
+    });
+    expect(answer.warning).toBe("tags: took the JSON text as a list; send a list");
+    expect(answer.formattedOutput).toContain("Tags: db, ops");
+    const [entry] = (await call("checkpoint", { checkpointId: answer.data.checkpointId })).data.checkpoints;
+    expect(entry.tags).toEqual(["db", "ops"]);
+    expect(entry.workContext.split("\n")).toEqual([
+      "Type: decision",
+      "Context: The importer needs a queue",
+      "Decision: Keep the queue in one table",
+      "Alternatives: Redis streams",
+      "Impact: One service less",
+      "Evidence: p95 of 4 ms",
+      "Symbols: claimNext",
+      "Next: Index the claim column",
+      "Confidence: 4",
+      "Unknowns: rate in December",
+    ]);
+    for (const query of ["Redis streams", "claimNext", "December rate"]) expect((await call("checkpoint", { query })).data.found).toBe(1);
+  });
+
+  test("keeps what no version knows as text, and says so", async () => {
+    const { warning } = await openTools({ server: { profile: "goldfish" } }).call("checkpoint", { description: "Done", mood: "fine", next: "Rest" });
+    expect(warning).toBe("mood: unknown argument; its text was kept in workContext");
+  });
+
+  test('knows "current" as the workspace at hand, and saves nothing in "all"', async () => {
+    const { call, fails } = openTools({ server: { profile: "goldfish" } });
+    const here = await call("checkpoint", { description: "Done" });
+    expect((await call("checkpoint", { description: "Done again", workspace: "current" })).meta.workspace).toEqual(here.meta.workspace);
+    expect(await fails("checkpoint", { description: "Done", workspace: "all" })).toMatchObject({ code: "invalid_input", details: { field: "workspace" } });
+  });
+});
+
+describe("Sage", () => {
+  const research = {
+    core_question: "Which cache?",
+    thesis: "None is needed yet.",
+    confidence: 0.5,
+    key_evidence: ["4 ms"],
+    reasoning_trace: "Measured first.",
+    auto_code_context: true,
+  };
+
+  test("keeps its own arguments without a warning in its profile; elsewhere the answer says where they went", async () => {
+    const { call } = openTools({ server: { profile: "sage" } });
+    expect((await call("save_checkpoint", { ...research, mood: "fine" })).warning).toBe("mood: unknown argument; its text was kept in unique_contributions");
+    expect((await call("load_checkpoint", { checkpoint_id: "none-is" })).checkpoint.unique_contributions.map(({ content }: Answer) => content)).toEqual([
+      "key_evidence: 4 ms",
+      "reasoning_trace: Measured first.",
+      "mood: fine",
+    ]);
+    expect((await call("save_knowledge", { knowledge_id: "ask", content: "Ask first.", keywords: ["ask"], item_type: "preference" })).warning).toBeUndefined();
+    expect((await openTools().call("save_checkpoint", research)).warning).toContain("key_evidence: unknown argument");
   });
 });

@@ -81,6 +81,6 @@ export async function bringIn(
   { from, dryRun = false, folders = [] }: { from?: SourceName; dryRun?: boolean; folders?: string[] } = {},
 ): Promise<ImportReport> {
   const reading = await readSource(path, from);
-  const workspaces = await placeWorkspaces(base.store, base.server.surroundings, folders);
+  const workspaces = await placeWorkspaces(base.store, base.server.surroundings, folders, reading.project);
   return importRecords(base, reading, { dryRun, workspaceOf: workspaces.of, mirror: reading.source === "mirror" ? undefined : base.server.mirror });
 }

@@ -18,18 +18,21 @@ export interface ForeignEntry extends EntryText {
   readonly id: string;
   readonly createdAtMs: number;
   readonly sessionId: string;
+  readonly gitCommit?: string;
   readonly global: boolean;
 }
 
 const idForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+const commitForm = /^[0-9a-f]{4,64}$/;
 
 /** Brings in a journal entry under its own id and time; its session's highlights grow by it as if it had been saved here. */
 export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: KnownWorkspace, options: AdoptOptions): Promise<Landing> {
-  const { id, createdAtMs, sessionId, global, description, highlights, activeFiles, tags, gitBranch, workContext } = foreign;
+  const { id, createdAtMs, sessionId, global, description, highlights, activeFiles, tags, gitBranch, gitCommit, workContext } = foreign;
   if (!idForm.test(id)) throw invalidInput("id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");
   requireTime(createdAtMs, "timestamp");
   requireEntryText(foreign);
   requireSessionId(sessionId);
+  if (gitCommit !== undefined && !commitForm.test(gitCommit)) throw invalidInput("gitCommit", "must be 4 to 64 hexadecimal digits");
   const place = global ? globalPlace : workspace.id;
   const entryKey = journalKeys.entry(id);
   const sessionKey = journalKeys.session(workspace.id, sessionId);
@@ -39,6 +42,7 @@ export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: Known
     activeFiles,
     tags,
     gitBranch,
+    gitCommit,
     workContext,
     sessionId,
     workspace: { id: workspace.id, name: workspace.name },

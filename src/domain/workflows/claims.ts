@@ -49,11 +49,12 @@ export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput 
   });
 }
 
-/** The token of the live claim, where this writer made it and no other agent has held the run before; undefined otherwise. */
+/** The token of the live claim, where this writer made it and no agent but its holder has ever held the run; undefined otherwise. */
 export async function readOnlyClaim({ store, writer }: Scope, runId: string): Promise<number | undefined> {
   const { run, claim, snapshot } = await requireRun(store, runId);
   const holder = snapshot.entries.find(({ key }) => key === leaseKeys.holder(workflowKeys.resource(runId)));
-  return claim.live !== undefined && holder?.writer === writer && run.formerAgents.length === 0 ? claim.live.token : undefined;
+  const { live } = claim;
+  return live !== undefined && holder?.writer === writer && run.formerAgents.every((agent) => agent === live.holder) ? live.token : undefined;
 }
 
 async function decideClaim({ store }: Scope, runId: string, agentId: string, ttlMs: number, tags?: readonly Tag[]): Promise<Decision<ClaimNote, ClaimResult>> {

@@ -42,6 +42,7 @@ export const importCommand: Command = {
     "holdfast import ~/.hermes/checkpoints.db",
     "holdfast import state_sidecar.db --dry-run",
     "holdfast import ~/.coa/goldfish --folder ~/code/api",
+    "holdfast import ~/code/api/.memories",
     "holdfast import ~/.sage --yes --json",
     "holdfast import state.jsonl --store postgres://holdfast@db.internal/holdfast --yes",
   ],
@@ -69,7 +70,7 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   const { base } = runtime;
   const scope = { ...base, agent: runtime.config.agent };
   const reading = await readSource(path, from);
-  const workspaces = await placeWorkspaces(base.store, base.server.surroundings, (flags.folder as readonly string[] | undefined) ?? []);
+  const workspaces = await placeWorkspaces(base.store, base.server.surroundings, (flags.folder as readonly string[] | undefined) ?? [], reading.project);
   const run = (isDryRun: boolean): Promise<ImportReport> =>
     importRecords(scope, reading, {
       dryRun: isDryRun,

@@ -18,9 +18,11 @@ export const callsInFlightMax = 1_000;
 export interface CallOutcome {
   readonly outcome: ToolOutcome;
   readonly tool?: Tool;
+  /** The profile that was asked for by name. */
+  readonly profile?: string;
 }
 
-/** A tool's answer, made JSON once: the text block and the structured content are the same bytes, unless the tool has words of its own. */
+/** A tool's answer, made JSON once: the text block and the structured content are the same bytes, unless the tool has words of its own, which then stand in the text alone. */
 interface ToolAnswer {
   readonly structured: Record<string, unknown>;
   readonly json: string;
@@ -116,7 +118,7 @@ export class ToolCalls {
     try {
       const tool = this.#byName.get(name) as Tool;
       const base = connection === undefined ? this.#base : { ...this.#base, connection };
-      return { outcome: await runTool(tool, args, base, watched, this.#log), tool };
+      return { outcome: await runTool(tool, args, base, watched, this.#log), tool, profile: base.server.profile };
     } finally {
       this.#inFlight -= 1;
       if (watched.wait !== undefined) this.#endWait(watched.wait);
@@ -176,10 +178,17 @@ function namesOf(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   return known;
 }
 
-export function answerOf({ outcome, tool }: CallOutcome): ToolAnswer {
-  const structured = outcome.ok ? outcome.structured : { error: outcome.error };
+export function answerOf({ outcome, tool, profile }: CallOutcome): ToolAnswer {
+  const whole = outcome.ok ? outcome.structured : { error: outcome.error };
+  const texts = outcome.ok && tool !== undefined ? answerTexts(tool, whole) : undefined;
+  const structured = texts === undefined || tool?.wording === undefined || tool.wording.keptIn === profile ? whole : without(whole, tool.wording.field);
   const json = JSON.stringify(structured);
-  return { structured, json, texts: (outcome.ok && tool !== undefined ? answerTexts(tool, structured) : undefined) ?? [json], isError: !outcome.ok };
+  return { structured, json, texts: texts ?? [json], isError: !outcome.ok };
+}
+
+function without(answer: Record<string, unknown>, field: string): Record<string, unknown> {
+  const { [field]: _, ...rest } = answer;
+  return rest;
 }
 
 const failed = ({ code, message, hint, details }: HoldfastError): CallOutcome => ({ outcome: { ok: false, error: { code, message, hint, details } } });

@@ -1,10 +1,11 @@
 import { open, stat } from "node:fs/promises";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { readDatabaseCopy, tablesOf } from "./database-copy.ts";
+import { parseYaml, splitFrontMatter } from "./front-matter.ts";
+import { isMemoryMatter } from "./goldfish-memories.ts";
 import { isObject } from "./parse-json.ts";
 import type { SourceName } from "./reading.ts";
 import { sourceNames } from "./reading.ts";
-import { parseSageYaml, splitFrontMatter } from "./sage-text.ts";
 import type { FoundFile } from "./walk-folder.ts";
 import { readText, walkFolder } from "./walk-folder.ts";
 
@@ -50,10 +51,11 @@ function detectText({ name }: FoundFile, text: string): SourceName | undefined {
   if (name.endsWith(".json")) return isGoldfish(text) ? "goldfish" : undefined;
   const { matter } = splitFrontMatter(text);
   if (name.endsWith(".md") && matter === undefined) return undefined;
-  const parsed = parseSageYaml(matter ?? text);
+  const parsed = parseYaml(matter ?? text, "1.1");
   if ("reason" in parsed) return undefined;
   const { format, checkpoint, items, type } = parsed.fields;
   if (typeof format === "string" && format.startsWith("holdfast-")) return "mirror";
+  if (matter !== undefined && isMemoryMatter(parsed.fields)) return "goldfish";
   const isSage = matter === undefined ? isObject(checkpoint) || Array.isArray(items) : typeof type === "string";
   return isSage ? "sage" : undefined;
 }
@@ -61,7 +63,8 @@ function detectText({ name }: FoundFile, text: string): SourceName | undefined {
 function isGoldfish(text: string): boolean {
   try {
     const memory: unknown = JSON.parse(text);
-    return isObject(memory) && typeof memory.workspace === "string" && (typeof memory.type === "string" || Array.isArray(memory.items));
+    if (!isObject(memory)) return false;
+    return isMemoryMatter(memory) || (typeof memory.workspace === "string" && (typeof memory.type === "string" || Array.isArray(memory.items)));
   } catch {
     return false;
   }

@@ -1,37 +1,44 @@
+import { basename } from "node:path";
 import type { ForeignEntry } from "../../domain/journal/adopt-entry.ts";
+import { isMemoryMatter, projectOf, readMemoryFile, toEntry } from "./goldfish-memories.ts";
 import { isObject, textOf, textsOf } from "./parse-json.ts";
 import type { FoundRecord, LeftBehind, Problem, Reading } from "./reading.ts";
 import { readText, walkFolder } from "./walk-folder.ts";
 
 /**
- * Goldfish writes one JSON file for each thing: `<workspace>/checkpoints/<day>/<id>.json`, in earlier versions
- * `memories/<workspace>/sessions/<day>/<session>/checkpoint-….json`. What a file is stands inside it, so that folders need not be trusted.
+ * COA Goldfish writes one JSON file for each thing: `<workspace>/checkpoints/<day>/<id>.json`, in earlier versions
+ * `memories/<workspace>/sessions/<day>/<session>/checkpoint-….json`. Version 5 and later keep Markdown in each project's `.memories` folder.
+ * What a file is stands inside it, so that folders need not be trusted.
  */
 export async function readGoldfish(path: string): Promise<Reading> {
   const records: FoundRecord[] = [];
   const problems: Problem[] = [];
   const others = new Map<string, number>();
-  for (const file of await walkFolder(path, [".json", ".db"], problems)) {
+  const project = projectOf(path);
+  // A copy made elsewhere goes by its folder's name.
+  const workspaceName = project?.workspaceName ?? basename(path, ".md");
+  for (const file of await walkFolder(path, [".json", ".db", ".md"], problems)) {
     if (file.name.endsWith(".db")) {
-      problems.push({ where: file.name, reason: "is the database of a later Goldfish; only JSON files are read" });
+      problems.push({ where: file.name, reason: "is the database of a later Goldfish; only JSON and Markdown files are read" });
       continue;
     }
     const read = await readText(file.path);
-    const memory = "text" in read ? readMemory(read.text, file.name) : read;
+    const readOne = file.name.endsWith(".md") ? readMemoryFile : readMemory;
+    const memory = "text" in read ? readOne(read.text, file.name, workspaceName) : read;
     if ("reason" in memory) problems.push({ where: file.name, reason: memory.reason });
     else if ("other" in memory) others.set(memory.other, (others.get(memory.other) ?? 0) + 1);
     else records.push(memory);
   }
   // A session's highlights are gathered in the order in which they were noted.
   records.sort((a, b) => timeOf(a) - timeOf(b));
-  return { source: "goldfish", records, problems, leftBehind: [...others].map(leftBehind) };
+  return { source: "goldfish", records, problems, leftBehind: [...others].map(leftBehind), project };
 }
 
 const timeOf = (record: FoundRecord): number => (record.kind === "journal entry" ? record.entry.createdAtMs : 0);
 
 const leftBehind = ([type, count]: readonly [string, number]): LeftBehind => ({ what: type, count, reason: "Only checkpoints have a counterpart here, the journal." });
 
-function readMemory(text: string, name: string): FoundRecord | { readonly other: string } | { readonly reason: string } {
+function readMemory(text: string, name: string, projectName: string): FoundRecord | { readonly other: string } | { readonly reason: string } {
   let memory: unknown;
   try {
     memory = JSON.parse(text);
@@ -39,6 +46,7 @@ function readMemory(text: string, name: string): FoundRecord | { readonly other:
     return { reason: "is not JSON" };
   }
   if (!isObject(memory)) return { reason: "is not an object" };
+  if (isMemoryMatter(memory) && typeof memory.description === "string") return toEntry(memory, memory.description, name, projectName);
   if (memory.type !== "checkpoint") return describeOther(memory);
   const content = isObject(memory.content) ? memory.content : { description: memory.content };
   const description = textOf(content.description);

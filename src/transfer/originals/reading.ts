@@ -44,6 +44,8 @@ export interface Reading {
   readonly records: readonly FoundRecord[];
   readonly problems: readonly Problem[];
   readonly leftBehind: readonly LeftBehind[];
+  /** Whose files these are, where they lie in the project itself. */
+  readonly project?: { readonly folder: string; readonly workspaceName: string };
 }
 
 export const idOf = (found: Found): string => {

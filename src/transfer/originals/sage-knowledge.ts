@@ -1,7 +1,7 @@
 import { statuses } from "../../domain/knowledge/note.ts";
+import { parseYaml, splitFrontMatter } from "./front-matter.ts";
 import { isObject, textOf, textsOf } from "./parse-json.ts";
 import type { FoundRecord, Problem } from "./reading.ts";
-import { parseSageYaml, splitFrontMatter } from "./sage-text.ts";
 import type { FoundFile } from "./walk-folder.ts";
 import { readText } from "./walk-folder.ts";
 
@@ -34,7 +34,7 @@ async function readIndex(files: readonly FoundFile[], problems: Problem[]): Prom
   const items = new Map<string, Fields[]>();
   for (const file of files.filter(({ name }) => /\.ya?ml$/.test(name))) {
     const read = await readText(file.path);
-    const parsed = "text" in read ? parseSageYaml(read.text) : read;
+    const parsed = "text" in read ? parseYaml(read.text, "1.1") : read;
     if ("reason" in parsed) {
       problems.push({ where: file.name, reason: parsed.reason });
       continue;
@@ -49,7 +49,7 @@ async function readIndex(files: readonly FoundFile[], problems: Problem[]): Prom
 
 function notesOf(text: string, item: Fields | undefined, where: string): { readonly notes: readonly FoundRecord[] } | { readonly reason: string } {
   const { matter, body } = splitFrontMatter(text);
-  const parsed = matter === undefined ? { fields: {} } : parseSageYaml(matter);
+  const parsed = matter === undefined ? { fields: {} } : parseYaml(matter, "1.1");
   if ("reason" in parsed) return parsed;
   const own: Fields = parsed.fields;
   const [triggers, scope, metadata] = [item?.triggers, item?.scope, item?.metadata].map((part) => (isObject(part) ? part : {})) as [Fields, Fields, Fields];

@@ -1,11 +1,11 @@
 import { lstat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { parseYaml, splitFrontMatter } from "./front-matter.ts";
 import { isObject, textOf } from "./parse-json.ts";
 import type { FoundRecord, Problem, Reading } from "./reading.ts";
 import { contentOf } from "./sage-content.ts";
 import { isKnowledgeFile, readNotes } from "./sage-knowledge.ts";
 import { fieldsOfMarkdown } from "./sage-markdown.ts";
-import { parseSageYaml, sageTime, splitFrontMatter } from "./sage-text.ts";
 import { readText, walkFolder } from "./walk-folder.ts";
 
 /**
@@ -50,7 +50,7 @@ interface ReadCheckpoint {
 
 export function parseCheckpoint(text: string): Omit<ReadCheckpoint, "where"> | { readonly reason: string } {
   const { matter, body } = splitFrontMatter(text);
-  const parsed = parseSageYaml(matter ?? text);
+  const parsed = parseYaml(matter ?? text, "1.1");
   if ("reason" in parsed) return parsed;
   const fields = matter === undefined ? parsed.fields.checkpoint : markdownFields(parsed.fields, body);
   if (!isObject(fields)) return { reason: "has no checkpoint in it" };
@@ -74,3 +74,6 @@ function timeOf(ts: unknown, id: string): number {
   const [, day, hours, minutes, seconds] = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})/.exec(id) ?? [];
   return Number.isNaN(stated) && day !== undefined ? Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`) : stated;
 }
+
+/** Unquoted times are read as dates by the YAML of that version. */
+const sageTime = (value: unknown): number => (value instanceof Date ? value.getTime() : typeof value === "string" ? Date.parse(value) : Number.NaN);

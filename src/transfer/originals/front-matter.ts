@@ -3,16 +3,17 @@ import { isObject } from "./parse-json.ts";
 
 const aliasesMax = 100;
 
-/** YAML as Sage's library writes it, version 1.1; data only. */
-export function parseSageYaml(text: string): { readonly fields: Readonly<Record<string, unknown>> } | { readonly reason: string } {
-  const document = parseDocument(text, { version: "1.1", schema: "yaml-1.1", strict: true, prettyErrors: false, logLevel: "silent" });
+/** A map of fields; data only. The version decides what a word without quotation marks is: `no` is false in 1.1, which Sage writes, and a text in 1.2. */
+export function parseYaml(text: string, version: "1.1" | "1.2"): { readonly fields: Readonly<Record<string, unknown>> } | { readonly reason: string } {
+  const schema = version === "1.1" ? "yaml-1.1" : "core";
+  const document = parseDocument(text, { version, schema, strict: true, prettyErrors: false, logLevel: "silent" });
   const problem = document.errors[0] ?? document.warnings[0];
   if (problem !== undefined) return { reason: `is not plain YAML (${problem.code} at character ${problem.pos[0]})` };
   try {
     const fields: unknown = document.toJS({ maxAliasCount: aliasesMax });
     return isObject(fields) ? { fields } : { reason: "is not a map of fields" };
   } catch {
-    return { reason: "has more aliases than a file of Sage's would" };
+    return { reason: `has more than ${aliasesMax} aliases` };
   }
 }
 
@@ -25,6 +26,3 @@ export function splitFrontMatter(text: string): { readonly matter?: string; read
   const start = lines[end + 1] === "" ? end + 2 : end + 1;
   return { matter: lines.slice(1, end).join("\n"), body: lines.slice(start).join("\n") };
 }
-
-/** Unquoted times are read as dates by the YAML of that version. */
-export const sageTime = (value: unknown): number => (value instanceof Date ? value.getTime() : typeof value === "string" ? Date.parse(value) : Number.NaN);
