@@ -10,7 +10,7 @@ import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.
 import type { NamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
 import { requestName } from "./stored-request.ts";
-import { readAreas, requireDocument, termName } from "./text-index.ts";
+import { areaName, readAreas, requireDocument, termName } from "./text-index.ts";
 
 const rowsPerFetch = 500;
 /** Named in a report; whoever has more restores a backup in any case. */
@@ -139,8 +139,7 @@ function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Dam
   const page = connection.statement(`SELECT key, fingerprint, kept_until, outcome, sum FROM request WHERE ns = ? AND key > ? ORDER BY key LIMIT ${rowsPerFetch}`);
   for (let after = "", more = true; more; ) {
     const rows = page.all(id, after) as { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }[];
-    for (const { key, fingerprint, kept_until, outcome, sum } of rows)
-      damage.catch(() => requireSum(requestSum(id, key, fingerprint, kept_until, outcome), sum, () => requestName(key)));
+    for (const { key, fingerprint, kept_until, outcome, sum } of rows) damage.catch(() => requireSum(requestSum(id, key, fingerprint, kept_until, outcome), sum, requestName, key));
     onRows(rows.length);
     after = rows.at(-1)?.key ?? "";
     more = rows.length === rowsPerFetch;
@@ -170,7 +169,7 @@ function checkArea(
   const page = connection.statement(`SELECT term, place, weight, length, sum FROM posting WHERE area = ?1 AND (term, place) > (?2, ?3) ORDER BY term, place LIMIT ${rowsPerFetch}`);
   for (let [term, place, more] = ["", 0, true]; more; ) {
     const rows = page.all(area.id, term, place) as PostingRow[];
-    for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, () => termName(row.term)));
+    for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, termName, row.term));
     onRows(rows.length);
     term = rows.at(-1)?.term ?? "";
     place = rows.at(-1)?.place ?? 0;
@@ -178,7 +177,7 @@ function checkArea(
   }
   checkTerms(connection, area.id, damage, onRows);
   const { documents } = connection.statement("SELECT count(*) AS documents FROM document WHERE area = ?").get(area.id) as { readonly documents: number };
-  damage.add(documents !== area.documents, `the text index of area ${JSON.stringify(area.name)}`);
+  damage.add(documents !== area.documents, areaName(area.name));
 }
 
 function checkTerms(connection: Connection, areaId: number, damage: Damage, onRows: OnRows): void {
@@ -188,7 +187,7 @@ function checkTerms(connection: Connection, areaId: number, damage: Damage, onRo
     const rows = page.all(areaId, after) as { readonly term: string; readonly documents: number; readonly sum: number; readonly counted: number }[];
     for (const { term, documents, sum, counted: found } of rows)
       damage.catch(() => {
-        requireSum(termSum(areaId, term) - documents, sum, () => termName(term));
+        requireSum(termSum(areaId, term) - documents, sum, termName, term);
         if (found !== documents) throw damagedRecord(termName(term));
       });
     onRows(rows.length);
