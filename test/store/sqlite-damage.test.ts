@@ -299,3 +299,8 @@ test("a store that was compacted, whose deleted keys were forgotten, and one tha
   await using reopened = await openSqliteEngine({ path: half, clock });
   expect(await reopened.checkFiles()).toEqual([]);
 });
+
+test.each(["at = at + 1", "writer = 'v'", "agent = 'b'", "sum = sum + 1", "slot_sum = slot_sum + 1"])("checking the files finds an entry with %s", async (change) => {
+  await using engine = await storeWith(`UPDATE kv SET ${change} WHERE k = 'plain'`);
+  expect(await engine.checkFiles(() => {})).toEqual(['key "plain"']);
+});

@@ -9,6 +9,8 @@ import type { RawLogRow } from "./log-rows.ts";
 import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
+import type { LiveRow } from "./read-entries.ts";
+import { requireLive, summedLiveColumns } from "./read-entries.ts";
 import { requestName } from "./stored-request.ts";
 import { areaName, readAreas, requireDocument, termName } from "./text-index.ts";
 
@@ -34,6 +36,7 @@ export function checkRecords(connection: Connection, onRows: OnRows = () => {}):
     });
     if (space === undefined) continue;
     checkHeads(connection, space, damage, onRows);
+    checkEntries(connection, space, damage);
     checkLog(connection, space, damage, onRows);
     checkRequests(connection, space, damage, onRows);
     checkIndex(connection, space, damage, onRows);
@@ -59,7 +62,7 @@ class Damage {
   }
 
   /** Goes on after a damaged record, up to a bound. */
-  catch(check: () => void): void {
+  catch(check: () => unknown): void {
     if (this.#records.size >= damagedMax) return;
     try {
       check();
@@ -100,6 +103,17 @@ function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage,
     // Compaction lets go of rows that only say that a key is gone.
     .all(space.id, placeOf(space.compacted + 1)) as { readonly k: string }[];
   for (const { k } of differing) damage.add(true, keyName(k));
+}
+
+/** What readers see of the entries: that has a sum of its own. The rows were counted as heads. */
+function checkEntries(connection: Connection, { id }: NamespaceRow, damage: Damage): void {
+  const page = connection.arrayStatement(`SELECT ${summedLiveColumns} FROM kv WHERE kv.ns = ? AND kv.k > ? ORDER BY kv.k LIMIT ${rowsPerFetch}`);
+  for (let after = "", more = true; more; ) {
+    const rows = page.all(id, after) as LiveRow[];
+    for (const row of rows) damage.catch(() => requireLive(id, row, false));
+    after = rows.at(-1)?.[1] ?? "";
+    more = rows.length === rowsPerFetch;
+  }
 }
 
 function checkHead(connection: Connection, space: NamespaceRow, head: RawHead): void {

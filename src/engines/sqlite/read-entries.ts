@@ -32,9 +32,19 @@ type RangeReader = (range: Range, limit: number, entries: Entry[]) => boolean;
 
 /** All of an entry but its value, and the sum of that. */
 const liveColumns = "kv.place, kv.k, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent";
-const summedLiveColumns = `${liveColumns}, kv.sum`;
+export const summedLiveColumns = `${liveColumns}, kv.sum`;
 
-type LiveRow = [place: number, k: string, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, sumOrValue: number | string | null];
+export type LiveRow = [
+  place: number,
+  k: string,
+  ver: number,
+  exp: number | null,
+  created: number,
+  at: number,
+  writer: string,
+  agent: string | null,
+  sumOrValue: number | string | null,
+];
 
 function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
   // An entry whose value is missing is damaged, not absent: hence the outer join. The log has the key too:
@@ -58,7 +68,7 @@ function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, 
 }
 
 /** By position: taking an array apart costs as much as the checksums. */
-function requireLive(namespaceId: number, row: LiveRow, withValue: boolean): Entry {
+export function requireLive(namespaceId: number, row: LiveRow, withValue: boolean): Entry {
   const place = row[0];
   const key = row[1];
   const version = row[2];
