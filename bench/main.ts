@@ -13,6 +13,7 @@ import { measureResume } from "./resume-run.ts";
 import { measureSearch } from "./search-notes.ts";
 import { measureSoak } from "./soak.ts";
 import { measureColdStart, measureIdleMemory } from "./start-up.ts";
+import { measureSums } from "./sums.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { openSurroundings } from "./surroundings.ts";
 import { measureThroughput } from "./throughput.ts";
@@ -32,7 +33,7 @@ Measures the product in src/ and prints each figure beside its floor, taken in t
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
   --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
   --calls COUNT     growth: calls over which memory is watched (default 200,000)
-  --only NAME,…     only these: durable, throughput, http, cold-start, idle-memory, resume, search, tokens; engines: ${engineNames.join(", ")}; growth: store, memory
+  --only NAME,…     only these: durable, throughput, http, cold-start, idle-memory, resume, search, tokens, sums; engines: ${engineNames.join(", ")}; growth: store, memory
   --json            the figures as JSON
   --strict          exit with 1 when a budget is broken
   --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
@@ -68,6 +69,7 @@ const budgets: Readonly<Record<string, Measurement>> = {
   resume: measureResume,
   search: measureSearch,
   tokens: measureTokens,
+  sums: measureSums,
 };
 const growth: Readonly<Record<string, Measurement>> = {
   store: (surroundings) => measureGrowth(surroundings, { engine: engineOf(), entries: countOf("entries", 1_000_000), logRows: countOf("log-rows") }),

@@ -27,6 +27,18 @@ const options = {
 await build({ ...options, entryPoints: ["bench/main.ts"], sourcemap: "inline" });
 await build({ ...options, entryPoints: ["bench/echo-server.ts", "bench/http-echo-server.ts", "bench/commit-server.ts"], minify: true });
 
+// Twice the same engine, split as the product is; in the floor's copy nothing computes or compares checksums.
+const sumless = {
+  name: "without-sums",
+  setup(bundler) {
+    const replacement = join(root, "bench", "without-sums.ts");
+    bundler.onResolve({ filter: /\/record-sum\.ts$/ }, ({ importer }) => (importer === replacement ? undefined : { path: replacement }));
+  },
+};
+const engineOptions = { ...options, entryPoints: ["bench/sum-workload.ts"], splitting: true, minify: true };
+await build({ ...engineOptions, outdir: join(out, "with-sums") });
+await build({ ...engineOptions, outdir: join(out, "without-sums"), plugins: [sumless] });
+
 const child = spawn(process.execPath, [join(out, "main.mjs"), ...process.argv.slice(2)], { stdio: "inherit" });
 child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));

@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import { HoldfastError } from "../kernel/errors.ts";
 
 /**
@@ -10,15 +9,16 @@ export type Sum = number;
 
 export const emptySum: Sum = 0x811c9dc5 | 0;
 const prime = 0x01000193;
-/** From these lengths on, first native encoding, then the native checksum too is worth its call. */
-const mediumText = 48;
-const longText = 1_024;
+/** From this length on, encoding the text natively is cheaper than asking for its characters. */
+const longText = 24;
 const encoder = new TextEncoder();
-const bytes = new Uint8Array(longText * 3);
+/** The last word is for the zeros behind a text that does not end on a word. */
+const bytes = new Uint8Array(16_384 + 4);
+const encoded = bytes.subarray(0, -4);
 const words = new DataView(bytes.buffer);
 
 /** What stands for values that are not of the expected type: a damaged record can hold any. */
-const mark = { null: 0x6e756c6c, undefined: 0x6e756c6c, other: 0x3f3f3f3f } as const;
+const mark = { null: 0x6e756c6c, other: 0x3f3f3f3f } as const;
 
 const markOf = (value: unknown): number => (value === null || value === undefined ? mark.null : mark.other);
 
@@ -36,8 +36,7 @@ export function addNumber(sum: Sum, value: number | null | undefined): Sum {
 export function addText(sum: Sum, text: string | null | undefined): Sum {
   if (typeof text !== "string") return step(sum, markOf(text));
   const { length } = text;
-  if (length >= longText) return step(crc32(text, sum >>> 0), length);
-  if (length >= mediumText) return addBytes(sum, encoder.encodeInto(text, bytes).written);
+  if (length >= longText) return addLongText(sum, text);
   // Four characters to a word, two words at a time: neither waits for the other's multiplication.
   let even = sum;
   let odd = length;
@@ -46,21 +45,44 @@ export function addText(sum: Sum, text: string | null | undefined): Sum {
     even = mix(even, fourAt(text, i));
     odd = mix(odd, fourAt(text, i + 4));
   }
-  for (; i < length; i += 1) even = mix(even, text.charCodeAt(i));
-  return step(even, odd);
+  if (i + 3 < length) {
+    odd = mix(odd, fourAt(text, i));
+    i += 4;
+  }
+  let last = 0;
+  for (; i < length; i += 1) last = (last << 8) ^ (last >>> 24) ^ text.charCodeAt(i);
+  return step(mix(even, last), odd);
 }
 
-/** Of the first `length` of `bytes`: the same, with less to ask for. */
-function addBytes(sum: Sum, length: number): Sum {
-  let even = sum;
-  let odd = length;
-  let i = 0;
-  for (; i + 7 < length; i += 8) {
-    even = mix(even, words.getInt32(i, true));
-    odd = mix(odd, words.getInt32(i + 4, true));
+function addLongText(sum: Sum, text: string): Sum {
+  const { read, written } = encoder.encodeInto(text, encoded);
+  let next = addBytes(sum, written);
+  // What is left, in as many parts as it takes; a part never ends within a character.
+  for (let from = read; from < text.length; ) {
+    const part = encoder.encodeInto(text.slice(from), encoded);
+    next = addBytes(next, part.written);
+    from += part.read;
   }
-  for (; i < length; i += 1) even = mix(even, bytes[i] as number);
-  return step(even, odd);
+  return next;
+}
+
+/** Of the first `length` of `bytes`, in four lanes. */
+function addBytes(sum: Sum, length: number): Sum {
+  const view = words;
+  view.setInt32(length, 0, true);
+  let first = sum;
+  let second = length;
+  let third = emptySum;
+  let fourth = prime;
+  let i = 0;
+  for (; i + 15 < length; i += 16) {
+    first = mix(first, view.getInt32(i, true));
+    second = mix(second, view.getInt32(i + 4, true));
+    third = mix(third, view.getInt32(i + 8, true));
+    fourth = mix(fourth, view.getInt32(i + 12, true));
+  }
+  for (; i < length; i += 4) first = mix(first, view.getInt32(i, true));
+  return step(step(step(first, second), third), fourth);
 }
 
 /** Characters have 16 bits each: they overlap, but changing any one of them changes the word. */
@@ -75,6 +97,24 @@ function mix(sum: Sum, word: number): Sum {
   return (next << 13) | (next >>> 19);
 }
 
+/** Of a column that mostly says in each row what it said in the row before. */
+function repeatedText(): (text: Text) => Sum {
+  let last: Text;
+  let sum = addText(emptySum, last);
+  return (text) => {
+    if (text !== last) {
+      sum = addText(emptySum, text);
+      last = text;
+    }
+    return sum;
+  };
+}
+
+const writerSum = repeatedText();
+const agentSum = repeatedText();
+const kindSum = repeatedText();
+const actSum = repeatedText();
+
 type Text = string | null | undefined;
 type Whole = number | null | undefined;
 
@@ -85,24 +125,65 @@ export const placeSum = (namespaceId: number, place: number): Sum => addNumber(a
 export const textSum = (text: string): Sum => addText(emptySum, text);
 
 /** What the sums of an entry, of its slot and of the log row that wrote it have in common. Positional: it runs for every row read and written. */
-export const keySum = (place: Sum, key: Sum, version: number, expiresAtMs: Whole, createdAtMs: number): Sum =>
-  addNumber(addNumber(addNumber(step(place, key), version), expiresAtMs), createdAtMs);
+export const versionSum = (place: Sum, version: number, expiresAtMs: Whole, createdAtMs: number): Sum => addNumber(addNumber(addNumber(place, version), expiresAtMs), createdAtMs);
 
-/** Of all that reading a live entry shows, but its value. */
-export const entrySum = (key: Sum, atMs: number, writer: string, agent: Text): Sum => addText(addText(addNumber(key, atMs), writer), agent);
+/** Of all that reading a live entry shows, but its key and its value. */
+export const entrySum = (version: Sum, atMs: number, writer: string, agent: Text): Sum => step(step(addNumber(version, atMs), writerSum(writer)), agentSum(agent));
+
+/** Of the same with its key, which is the larger part of the work. */
+export const keyedSum = (entry: Sum, key: Sum): Sum => step(entry, key);
 
 /** Of all that writing to a key, and finding its history, starts from. */
-export const slotSum = (key: Sum, anchor: Whole, findable: number): Sum => addNumber(addNumber(key, anchor), findable);
+export const slotSum = (version: Sum, key: Sum, anchor: Whole, findable: number): Sum => addNumber(addNumber(step(version, key), anchor), findable);
 
 /** Of a log row, without its links and its value: those are also read alone and have sums of their own. */
-export const logRowSum = (entry: Sum, op: number, kind: Text, act: Text, subject: Text, lapse: Text): Sum =>
-  addText(addText(addText(addText(addNumber(entry, op), kind), act), subject), lapse);
+export const logRowSum = (keyed: Sum, op: number, kind: Text, act: Text, subject: Text, lapse: Text): Sum =>
+  addText(addText(step(step(addNumber(keyed, op), kindSum(kind)), actSum(act)), subject), lapse);
 
 /** Of a log row's time and links: what finding the newest row and walking a key's chain rely on. */
 export const linkSum = (place: Sum, atMs: number, previous: Whole, jump: Whole): Sum => addNumber(addNumber(addNumber(place, atMs), previous), jump);
 
-/** The value's own sum, bound to its row: a whole value in another row's place is damage too. */
-export const valueSum = (place: Sum, json: Text): Sum => addText(place, json);
+/** Of an entry with its value: a whole value in another row's place is damage too. */
+const valueSum = (entry: Sum, json: Text): Sum => addText(entry, json);
+
+/**
+ * The value as it is stored: behind its sum, in six characters of six bits. In a column of its own the sum would cost every row of a listing more
+ * than it takes to compute.
+ */
+const sumCharacters = 6;
+const zero = 48;
+
+export function sealValue(entry: Sum, json: Text): string {
+  const sum = valueSum(entry, json);
+  const ahead = String.fromCharCode(
+    zero + (sum & 63),
+    zero + ((sum >>> 6) & 63),
+    zero + ((sum >>> 12) & 63),
+    zero + ((sum >>> 18) & 63),
+    zero + ((sum >>> 24) & 63),
+    zero + (sum >>> 30),
+  );
+  return json === null || json === undefined ? ahead : ahead + json;
+}
+
+/** The JSON text of a stored value; undefined when there is none. */
+export const sealedJson = (stored: string): string | undefined => (stored.length > sumCharacters ? stored.slice(sumCharacters) : undefined);
+
+/** The same, or `store_damaged`: `entry` is the sum of what is stored with the value. */
+export function requireValue<Subject>(entry: Sum, stored: unknown, nameOf: (subject: Subject) => string, subject: Subject): string | undefined {
+  if (typeof stored !== "string") throw damagedRecord(nameOf(subject));
+  const json = sealedJson(stored);
+  requireSum(valueSum(entry, json), sumAhead(stored), nameOf, subject);
+  return json;
+}
+
+const sumAhead = (stored: string): Sum =>
+  (stored.charCodeAt(0) - zero) ^
+  ((stored.charCodeAt(1) - zero) << 6) ^
+  ((stored.charCodeAt(2) - zero) << 12) ^
+  ((stored.charCodeAt(3) - zero) << 18) ^
+  ((stored.charCodeAt(4) - zero) << 24) ^
+  ((stored.charCodeAt(5) - zero) << 30);
 
 export const tombstoneSum = (namespaceId: number, key: string, place: number, anchor: Whole, version: number): Sum =>
   addNumber(addNumber(addNumber(addText(addNumber(emptySum, namespaceId), key), place), anchor), version);
@@ -128,9 +209,9 @@ export const postingSum = (term: Sum, place: number, weight: number, length: num
  */
 export const areaSum = (namespaceId: number, id: number, name: string): Sum => addText(addNumber(addNumber(emptySum, namespaceId), id), name);
 
-/** Throws `store_damaged`, naming the record, unless the stored sum is the one its fields give. */
-export function requireSum(computed: Sum, stored: unknown, record: () => string): void {
-  if (computed !== stored) throw damagedRecord(record());
+/** Throws `store_damaged`, naming the record, unless the stored sum is the one its fields give. The name is only made when needed, and without a closure for every row. */
+export function requireSum<Subject>(computed: Sum, stored: unknown, nameOf: (subject: Subject) => string, subject: Subject): void {
+  if (computed !== stored) throw damagedRecord(nameOf(subject));
 }
 
 export const damagedRecord = (record: string): HoldfastError =>

@@ -80,9 +80,9 @@ const write =
     engine.commit(namespace, [prepareCommit({ writer: "w", writes: [{ op: "put", key, value: 9 }] })]);
 
 test.each<[damage: string, ask: (engine: Engine) => Promise<unknown>, record: RegExp]>([
-  [`UPDATE log SET v = '"twi"' WHERE v = '"two"'`, live, /key "plain"/],
-  [`UPDATE log SET v = '"onf"' WHERE v = '"one"'`, logged, /revision 1 /],
-  [`UPDATE log SET v = '"onf"' WHERE v = '"one"'`, past, /revision 1 /],
+  [`UPDATE log SET v = replace(v, '"two"', '"twi"')`, live, /key "plain"/],
+  [`UPDATE log SET v = replace(v, '"one"', '"onf"')`, logged, /revision 1 /],
+  [`UPDATE log SET v = replace(v, '"one"', '"onf"')`, past, /revision 1 /],
   ["UPDATE log SET subject = 'plaim' WHERE subject = 'plain'", logged, /revision 1 /],
   ["UPDATE log SET writer = 'v' WHERE k = 'lease'", logged, /revision 3 /],
   ["UPDATE log SET prev = NULL WHERE k = 'plain' AND ver = 2", past, /revision 2 /],
@@ -93,6 +93,13 @@ test.each<[damage: string, ask: (engine: Engine) => Promise<unknown>, record: Re
   ["UPDATE kv SET exp = exp + 1 WHERE k = 'lease'", listed, /key "lease"/],
   ["UPDATE kv SET agent = 'b' WHERE k = 'note'", listed, /key "note"/],
   ["UPDATE kv SET k = 'plaim' WHERE k = 'plain'", live, /key "plaim"/],
+  ["UPDATE log SET k = 'plaim' WHERE k = 'plain' AND ver = 2", live, /key "plain"/],
+  ["UPDATE kv SET at = at + 1 WHERE k = 'plain'", live, /key "plain"/],
+  ["UPDATE kv SET writer = 'v' WHERE k = 'plain'", live, /key "plain"/],
+  ["UPDATE kv SET agent = 'b' WHERE k = 'plain'", live, /key "plain"/],
+  ["UPDATE log SET v = (SELECT v FROM log WHERE k = 'plain' AND ver = 1) WHERE k = 'plain' AND ver = 2", live, /key "plain"/],
+  ["UPDATE log SET v = substr(v, 1, 6) WHERE k = 'plain' AND ver = 2", live, /key "plain"/],
+  ["UPDATE log SET v = '' WHERE k = 'gone' AND ver = 1 AND op = 1", logged, /revision 5 /],
   ["UPDATE kv SET anchor = 256 WHERE k = 'plain'", write("plain"), /key "plain"/],
   ["UPDATE tombstone SET ver = 7 WHERE k = 'gone'", write("gone"), /key "gone"/],
   [`UPDATE request SET outcome = replace(outcome, '"n":1', '"n":2')`, requested, /request key "once"/],
@@ -128,7 +135,9 @@ test("a small store is checked whole when it is opened, also what no ordinary re
 });
 
 test("checking the files of a large store names every damaged record, and says how far it is", async () => {
-  await using engine = await storeWith(`UPDATE log SET v = '"twi"' WHERE v = '"two"'; UPDATE posting SET weight = 101 WHERE term = 'red'; UPDATE kv SET ver = 9 WHERE k = 'lease'`);
+  await using engine = await storeWith(
+    `UPDATE log SET v = replace(v, '"two"', '"twi"'); UPDATE posting SET weight = 101 WHERE term = 'red'; UPDATE kv SET ver = 9 WHERE k = 'lease'`,
+  );
   let rows = 0;
   const damaged = await engine.checkFiles((count) => {
     rows += count;
@@ -289,4 +298,9 @@ test("a store that was compacted, whose deleted keys were forgotten, and one tha
   }
   await using reopened = await openSqliteEngine({ path: half, clock });
   expect(await reopened.checkFiles()).toEqual([]);
+});
+
+test.each(["at = at + 1", "writer = 'v'", "agent = 'b'", "sum = sum + 1", "slot_sum = slot_sum + 1"])("checking the files finds an entry with %s", async (change) => {
+  await using engine = await storeWith(`UPDATE kv SET ${change} WHERE k = 'plain'`);
+  expect(await engine.checkFiles(() => {})).toEqual(['key "plain"']);
 });

@@ -23,6 +23,8 @@ export async function writeAsSchemaOne(path: string, olderPath: string): Promise
     database.exec("PRAGMA user_version = 1");
     database.prepare("ATTACH ? AS newer").run(path);
     for (const [table, names] of Object.entries(columns)) database.exec(`INSERT INTO main.${table} (${names}) SELECT ${names} FROM newer.${table}`);
+    // Without the sum ahead of each value; a row without a value had none.
+    database.exec("UPDATE main.log SET v = nullif(substr(v, 7), '')");
   } finally {
     database.close();
   }

@@ -3,18 +3,19 @@ import {
   asideSum,
   documentSum,
   entrySum,
-  keySum,
+  keyedSum,
   linkSum,
   logRowSum,
   namespaceSum,
   placeSum,
   postingSum,
   requestSum,
+  sealValue,
   slotSum,
   termSum,
   textSum,
   tombstoneSum,
-  valueSum,
+  versionSum,
 } from "../../store/record-sum.ts";
 import type { SqlDatabase, SqlValue } from "./driver.ts";
 import { logId, namespaceIn, placeIn } from "./log-id.ts";
@@ -32,7 +33,7 @@ const summedTables = `
   ) STRICT;
   CREATE TABLE log (
     id INTEGER PRIMARY KEY, k TEXT NOT NULL, op INTEGER NOT NULL, ver INTEGER NOT NULL, exp INTEGER, created INTEGER NOT NULL, at INTEGER NOT NULL, prev INTEGER, jump INTEGER,
-    writer TEXT NOT NULL, agent TEXT, kind TEXT, act TEXT, subject TEXT, lapse TEXT, link_sum INTEGER NOT NULL, sum INTEGER NOT NULL, v_sum INTEGER NOT NULL, v TEXT
+    writer TEXT NOT NULL, agent TEXT, kind TEXT, act TEXT, subject TEXT, lapse TEXT, link_sum INTEGER NOT NULL, sum INTEGER NOT NULL, v TEXT NOT NULL
   ) STRICT;
   CREATE TABLE kv (
     ns INTEGER NOT NULL, k TEXT NOT NULL, place INTEGER NOT NULL, anchor INTEGER, ver INTEGER NOT NULL, created INTEGER NOT NULL, exp INTEGER, findable INTEGER NOT NULL,
@@ -80,8 +81,9 @@ export function addSums(database: SqlDatabase): void {
   copyEach(database, "namespace", [0], ([id, name, compacted, at, floor, tombstones, aside]) => [namespaceSum(id, name, compacted, at, floor, tombstones), asideSum(id, aside)]);
   copyLog(database);
   copyEach(database, "kv", [0, 1], ([ns, k, place, anchor, ver, created, exp, findable, at, writer, agent]) => {
-    const key = keySum(placeSum(ns, place), textSum(k), ver, exp, created);
-    return [entrySum(key, at, writer, agent), slotSum(key, anchor, findable)];
+    const version = versionSum(placeSum(ns, place), ver, exp, created);
+    const key = textSum(k);
+    return [keyedSum(entrySum(version, at, writer, agent), key), slotSum(version, key, anchor, findable)];
   });
   copyEach(database, "tombstone", [0, 1], ([ns, k, place, anchor, ver]) => [tombstoneSum(ns, k, place, anchor, ver)]);
   copyEach(database, "request", [0, 1], ([ns, key, fingerprint, keptUntil, outcome]) => [requestSum(ns, key, fingerprint, keptUntil, outcome)]);
@@ -97,14 +99,14 @@ function copyLog(database: SqlDatabase): void {
   const columns = "k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v";
   const page = database.prepare(`SELECT ${namespaceIn("id")}, ${placeIn("id")}, ${columns} FROM old_log WHERE id > ${logId("?", "?")} ORDER BY id LIMIT ${rowsPerFetch}`);
   page.setReturnArrays(true);
-  const insert = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}${", ?".repeat(18)})`);
+  const insert = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}${", ?".repeat(17)})`);
   inPages(
     ([ns, place]: readonly SqlValue[] = [0, 0]) => page.all(ns as number, place as number) as Row[],
     (row) => {
       const [ns, place, k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v] = row;
       const start = placeSum(ns, place);
-      const sum = logRowSum(entrySum(keySum(start, textSum(k), ver, exp, created), at, writer, agent), op, kind, act, subject, lapse);
-      insert.run(...row.slice(0, -1), linkSum(start, at, prev, jump), sum, valueSum(start, v), v);
+      const entry = entrySum(versionSum(start, ver, exp, created), at, writer, agent);
+      insert.run(...row.slice(0, -1), linkSum(start, at, prev, jump), logRowSum(keyedSum(entry, textSum(k)), op, kind, act, subject, lapse), sealValue(entry, v));
     },
   );
 }

@@ -9,8 +9,10 @@ import type { RawLogRow } from "./log-rows.ts";
 import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
+import type { LiveRow } from "./read-entries.ts";
+import { requireLive, summedLiveColumns } from "./read-entries.ts";
 import { requestName } from "./stored-request.ts";
-import { readAreas, requireDocument, termName } from "./text-index.ts";
+import { areaName, readAreas, requireDocument, termName } from "./text-index.ts";
 
 const rowsPerFetch = 500;
 /** Named in a report; whoever has more restores a backup in any case. */
@@ -34,6 +36,7 @@ export function checkRecords(connection: Connection, onRows: OnRows = () => {}):
     });
     if (space === undefined) continue;
     checkHeads(connection, space, damage, onRows);
+    checkEntries(connection, space, damage);
     checkLog(connection, space, damage, onRows);
     checkRequests(connection, space, damage, onRows);
     checkIndex(connection, space, damage, onRows);
@@ -59,7 +62,7 @@ class Damage {
   }
 
   /** Goes on after a damaged record, up to a bound. */
-  catch(check: () => void): void {
+  catch(check: () => unknown): void {
     if (this.#records.size >= damagedMax) return;
     try {
       check();
@@ -102,6 +105,17 @@ function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage,
   for (const { k } of differing) damage.add(true, keyName(k));
 }
 
+/** What readers see of the entries: that has a sum of its own. The rows were counted as heads. */
+function checkEntries(connection: Connection, { id }: NamespaceRow, damage: Damage): void {
+  const page = connection.arrayStatement(`SELECT ${summedLiveColumns} FROM kv WHERE kv.ns = ? AND kv.k > ? ORDER BY kv.k LIMIT ${rowsPerFetch}`);
+  for (let after = "", more = true; more; ) {
+    const rows = page.all(id, after) as LiveRow[];
+    for (const row of rows) damage.catch(() => requireLive(id, row, false));
+    after = rows.at(-1)?.[1] ?? "";
+    more = rows.length === rowsPerFetch;
+  }
+}
+
 function checkHead(connection: Connection, space: NamespaceRow, head: RawHead): void {
   const { k, place, findable } = requireHead(space.id, head);
   if (findable === 1 && requireDocument(connection, space.id, k).place !== place) throw damagedRecord(keyName(k));
@@ -139,8 +153,7 @@ function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Dam
   const page = connection.statement(`SELECT key, fingerprint, kept_until, outcome, sum FROM request WHERE ns = ? AND key > ? ORDER BY key LIMIT ${rowsPerFetch}`);
   for (let after = "", more = true; more; ) {
     const rows = page.all(id, after) as { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }[];
-    for (const { key, fingerprint, kept_until, outcome, sum } of rows)
-      damage.catch(() => requireSum(requestSum(id, key, fingerprint, kept_until, outcome), sum, () => requestName(key)));
+    for (const { key, fingerprint, kept_until, outcome, sum } of rows) damage.catch(() => requireSum(requestSum(id, key, fingerprint, kept_until, outcome), sum, requestName, key));
     onRows(rows.length);
     after = rows.at(-1)?.key ?? "";
     more = rows.length === rowsPerFetch;
@@ -170,7 +183,7 @@ function checkArea(
   const page = connection.statement(`SELECT term, place, weight, length, sum FROM posting WHERE area = ?1 AND (term, place) > (?2, ?3) ORDER BY term, place LIMIT ${rowsPerFetch}`);
   for (let [term, place, more] = ["", 0, true]; more; ) {
     const rows = page.all(area.id, term, place) as PostingRow[];
-    for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, () => termName(row.term)));
+    for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, termName, row.term));
     onRows(rows.length);
     term = rows.at(-1)?.term ?? "";
     place = rows.at(-1)?.place ?? 0;
@@ -178,7 +191,7 @@ function checkArea(
   }
   checkTerms(connection, area.id, damage, onRows);
   const { documents } = connection.statement("SELECT count(*) AS documents FROM document WHERE area = ?").get(area.id) as { readonly documents: number };
-  damage.add(documents !== area.documents, `the text index of area ${JSON.stringify(area.name)}`);
+  damage.add(documents !== area.documents, areaName(area.name));
 }
 
 function checkTerms(connection: Connection, areaId: number, damage: Damage, onRows: OnRows): void {
@@ -188,7 +201,7 @@ function checkTerms(connection: Connection, areaId: number, damage: Damage, onRo
     const rows = page.all(areaId, after) as { readonly term: string; readonly documents: number; readonly sum: number; readonly counted: number }[];
     for (const { term, documents, sum, counted: found } of rows)
       damage.catch(() => {
-        requireSum(termSum(areaId, term) - documents, sum, () => termName(term));
+        requireSum(termSum(areaId, term) - documents, sum, termName, term);
         if (found !== documents) throw damagedRecord(termName(term));
       });
     onRows(rows.length);

@@ -3,7 +3,7 @@ import { limits } from "../../store/limits.ts";
 import { jumpEvery, placeOf, revisionAt } from "../../store/place.ts";
 import { isLive } from "../../store/ranges.ts";
 import type { Sum } from "../../store/record-sum.ts";
-import { emptySum, entrySum, keySum, linkSum, logRowSum, placeSum, requireSum, slotSum, textSum, tombstoneSum, valueSum } from "../../store/record-sum.ts";
+import { emptySum, entrySum, keyedSum, linkSum, logRowSum, placeSum, requireSum, sealValue, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
 import type {
   Check,
   CommitResult,
@@ -53,7 +53,7 @@ interface Slot {
   agent: string | null;
   readonly textOfKey: Sum;
   /** What its entry, its slot and its newest log row share of their checksums; without meaning before a change. */
-  keySum: Sum;
+  versionSum: Sum;
   sum: Sum;
   /** The full text index had it when the batch began, and what it is to have. */
   readonly wasFindable: boolean;
@@ -63,7 +63,7 @@ interface Slot {
 type SlotRow = [ver: number, created: number, exp: number | null, place: number, anchor: number | null, findable: number, slotSum: number];
 
 function requireSlot(namespaceId: number, key: string, textOfKey: Sum, [ver, created, exp, place, anchor, findable, sum]: SlotRow): void {
-  requireSum(slotSum(keySum(placeSum(namespaceId, place), textOfKey, ver, exp, created), anchor, findable), sum, () => keyName(key));
+  requireSum(slotSum(versionSum(placeSum(namespaceId, place), ver, exp, created), textOfKey, anchor, findable), sum, keyName, key);
 }
 
 /** The statements of the hot path, prepared once per connection and used without a lookup. */
@@ -82,7 +82,7 @@ export class BatchStatements {
     this.slot = database.prepare("SELECT ver, created, exp, place, anchor, findable, slot_sum FROM kv WHERE ns = ? AND k = ?");
     this.slot.setReturnArrays(true);
     this.tombstone = database.prepare("SELECT ver, place, anchor, sum FROM tombstone WHERE ns = ? AND k = ?");
-    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}${", ?".repeat(18)})`);
+    this.append = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}${", ?".repeat(17)})`);
     this.put = database.prepare(
       `INSERT INTO kv VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created,
         exp = excluded.exp, findable = excluded.findable, at = excluded.at, writer = excluded.writer, agent = excluded.agent, sum = excluded.sum, slot_sum = excluded.slot_sum`,
@@ -263,9 +263,10 @@ export class Batch {
     const { id } = this.#space;
     const lapsed = lapseText(lapse);
     const start = placeSum(id, slot.place);
-    slot.keySum = keySum(start, slot.textOfKey, slot.version, expiresAtMs, slot.createdAtMs);
-    slot.sum = entrySum(slot.keySum, atMs, writer, agent);
-    this.#statements.append.run(
+    slot.versionSum = versionSum(start, slot.version, expiresAtMs, slot.createdAtMs);
+    const entry = entrySum(slot.versionSum, atMs, writer, agent);
+    slot.sum = keyedSum(entry, slot.textOfKey);
+    this.#statements.append.get(
       id,
       slot.place,
       key,
@@ -284,8 +285,7 @@ export class Batch {
       lapsed,
       linkSum(start, atMs, prev, jump),
       logRowSum(slot.sum, op, record?.kind, record?.op, record?.subject, lapsed),
-      valueSum(start, json),
-      json ?? null,
+      sealValue(entry, json),
     );
   }
 
@@ -320,7 +320,7 @@ export class Batch {
             writer: "",
             agent: null,
             textOfKey,
-            keySum: emptySum,
+            versionSum: emptySum,
             sum: emptySum,
             wasFindable: false,
             index: undefined,
@@ -341,7 +341,7 @@ export class Batch {
             writer: "",
             agent: null,
             textOfKey,
-            keySum: emptySum,
+            versionSum: emptySum,
             sum: emptySum,
             wasFindable: row[5] === 1,
             index: undefined,
@@ -358,7 +358,7 @@ export class Batch {
       | { readonly ver: number; readonly place: number; readonly anchor: number | null; readonly sum: number }
       | undefined;
     if (row === undefined) return 0;
-    requireSum(tombstoneSum(this.#space.id, key, row.place, row.anchor, row.ver), row.sum, () => keyName(key));
+    requireSum(tombstoneSum(this.#space.id, key, row.place, row.anchor, row.ver), row.sum, keyName, key);
     slot.tombstoneStored = true;
     slot.tombstone = row.ver;
     slot.place = row.place;
@@ -371,7 +371,7 @@ export class Batch {
     if (slot.wasFindable) removeDocument(this.#connection, id, key);
     if (slot.index !== undefined) addDocument(this.#connection, id, key, slot.place, slot.index);
     if (slot.present) {
-      this.#statements.put.run(
+      this.#statements.put.get(
         id,
         key,
         slot.place,
@@ -384,16 +384,16 @@ export class Batch {
         slot.writer,
         slot.agent,
         slot.sum,
-        slotSum(slot.keySum, slot.anchor, slot.index === undefined ? 0 : 1),
+        slotSum(slot.versionSum, slot.textOfKey, slot.anchor, slot.index === undefined ? 0 : 1),
       );
       if (slot.tombstoneStored) {
-        this.#statements.unbury.run(id, key);
+        this.#statements.unbury.get(id, key);
         this.#space.tombstones -= 1;
       }
       return;
     }
-    if (slot.stored) this.#statements.remove.run(id, key);
-    this.#statements.bury.run(id, key, slot.place, slot.anchor, slot.version, tombstoneSum(id, key, slot.place, slot.anchor, slot.version));
+    if (slot.stored) this.#statements.remove.get(id, key);
+    this.#statements.bury.get(id, key, slot.place, slot.anchor, slot.version, tombstoneSum(id, key, slot.place, slot.anchor, slot.version));
     if (!slot.tombstoneStored) this.#space.tombstones += 1;
   }
 }

@@ -22,33 +22,32 @@ export class Connection {
 
   /** Rows as objects. */
   statement(sql: string): SqlStatement {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      // Only log queries vary in text, and only in how many ranges and kinds they name.
-      if (this.#statements.size >= cachedStatementsMax) this.#statements.clear();
-      statement = this.database.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
+    return this.#statements.get(sql) ?? this.#prepare(this.#statements, sql);
+  }
+
+  /** Rows as arrays, a third cheaper where there are many. */
+  arrayStatement(sql: string): SqlStatement {
+    const known = this.#arrayStatements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#prepare(this.#arrayStatements, sql);
+    statement.setReturnArrays(true);
     return statement;
   }
 
-  /** Rows as arrays, a third cheaper where there are many. Only for queries whose text does not vary. */
-  arrayStatement(sql: string): SqlStatement {
-    let statement = this.#arrayStatements.get(sql);
-    if (statement === undefined) {
-      statement = this.database.prepare(sql);
-      statement.setReturnArrays(true);
-      this.#arrayStatements.set(sql, statement);
-    }
+  #prepare(kept: Map<string, SqlStatement>, sql: string): SqlStatement {
+    // Only log queries vary in text, and only in how many ranges and kinds they name.
+    if (kept.size >= cachedStatementsMax) kept.clear();
+    const statement = this.database.prepare(sql);
+    kept.set(sql, statement);
     return statement;
   }
 
   /** Several statements that must see one state of the store. */
   reading<T>(work: () => T): T {
-    this.statement("BEGIN").run();
+    this.statement("BEGIN").get();
     try {
       const result = work();
-      this.statement("COMMIT").run();
+      this.statement("COMMIT").get();
       return result;
     } catch (error) {
       rollback(this.database);
@@ -58,7 +57,7 @@ export class Connection {
 
   /** `work` answers whether there is anything to keep; without it nothing is written and no disk is waited for. */
   writing<T>(work: () => { readonly keep: boolean; readonly result: T }): T {
-    this.statement("BEGIN IMMEDIATE").run();
+    this.statement("BEGIN IMMEDIATE").get();
     try {
       const { keep, result } = work();
       if (!keep) {
@@ -66,7 +65,7 @@ export class Connection {
         return result;
       }
       try {
-        this.statement("COMMIT").run();
+        this.statement("COMMIT").get();
       } catch (error) {
         throw new CommitFailure(error);
       }

@@ -1,5 +1,5 @@
 import { revisionAt } from "../../store/place.ts";
-import { damagedRecord, keySum, linkSum, placeSum, requireSum, slotSum, textSum, tombstoneSum } from "../../store/record-sum.ts";
+import { damagedRecord, linkSum, placeSum, requireSum, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
 import type { Range } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { logId, placeIn } from "./log-id.ts";
@@ -42,7 +42,7 @@ export interface RawHead extends Head {
 
 export function requireHead(namespaceId: number, row: RawHead): RawHead {
   const { k, place, anchor, ver, slot_sum, exp, created, findable } = row;
-  if (findable === null) requireSum(tombstoneSum(namespaceId, k, place, anchor, ver), slot_sum, () => keyName(k));
+  if (findable === null) requireSum(tombstoneSum(namespaceId, k, place, anchor, ver), slot_sum, keyName, k);
   else requireLiveHead(namespaceId, [place, k, ver, created, exp, anchor, findable, slot_sum]);
   return row;
 }
@@ -52,7 +52,7 @@ export const liveHeadColumns = "kv.place, kv.k, kv.ver, kv.created, kv.exp, kv.a
 export type LiveHead = [place: number, k: string, ver: number, created: number, exp: number | null, anchor: number | null, findable: number, slotSum: number];
 
 export function requireLiveHead(namespaceId: number, [place, k, ver, created, exp, anchor, findable, sum]: LiveHead): void {
-  requireSum(slotSum(keySum(placeSum(namespaceId, place), textSum(k), ver, exp, created), anchor, findable), sum, () => keyName(k));
+  requireSum(slotSum(versionSum(placeSum(namespaceId, place), ver, exp, created), textSum(k), anchor, findable), sum, keyName, k);
 }
 
 export function readHead(connection: Connection, namespaceId: number, key: string): RawHead | undefined {
@@ -71,7 +71,7 @@ export interface RawLink {
 }
 
 export function requireLink(namespaceId: number, { place, at, prev, jump, link_sum }: RawLink): void {
-  requireSum(linkSum(placeSum(namespaceId, place), at, prev, jump), link_sum, () => rowName(place));
+  requireSum(linkSum(placeSum(namespaceId, place), at, prev, jump), link_sum, rowName, place);
 }
 
 /** The newest place of the chain below `bound`; undefined when there is none. */

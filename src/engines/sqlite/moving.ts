@@ -3,7 +3,7 @@ import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
 import { compareKeys } from "../../store/ranges.ts";
-import { damagedRecord, keySum, placeSum, postingSum, requestSum, requireSum, slotSum, termSum, textSum, tombstoneSum } from "../../store/record-sum.ts";
+import { damagedRecord, placeSum, postingSum, requestSum, requireSum, sealedJson, slotSum, termSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
 import type { Committed, DumpPage, DumpQuery, IndexedText, LogRow, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
@@ -51,7 +51,7 @@ function* rowsAfter(connection: Connection, namespaceId: number, after: number):
       key: row.k,
       op: ops[row.op] as LogRow["op"],
       version: row.ver,
-      json: row.v ?? undefined,
+      json: sealedJson(row.v as string),
       expiresAtMs: row.exp ?? undefined,
       createdAtMs: row.created,
       atMs: row.at,
@@ -90,7 +90,7 @@ function readIndex(connection: Connection, namespaceId: number, key: string): In
   const terms = connection
     .arrayStatement("SELECT t.value, p.weight, p.length, p.sum FROM json_each(?) AS t LEFT JOIN posting AS p ON p.area = ? AND p.term = t.value AND p.place = ? ORDER BY t.key")
     .all(document.terms, document.area, document.place) as [string, number, number, number][];
-  for (const [term, weight, length, sum] of terms) requireSum(postingSum(termSum(document.area, term), document.place, weight, length), sum, () => keyName(key));
+  for (const [term, weight, length, sum] of terms) requireSum(postingSum(termSum(document.area, term), document.place, weight, length), sum, keyName, key);
   return { area: area.name, terms: terms.map(([term, weight]) => [term, weight]), length: document.length };
 }
 
@@ -102,7 +102,7 @@ function* requestsAfter(connection: Connection, namespaceId: number, after: { re
   // No request key is empty.
   const rows = inPieces<Row>((last) => page.all(namespaceId, last?.kept_until ?? after.keptUntilMs, last?.key ?? after.key ?? "") as Row[]);
   for (const { key, fingerprint, kept_until, outcome, sum } of rows) {
-    requireSum(requestSum(namespaceId, key, fingerprint, kept_until, outcome), sum, () => requestName(key));
+    requireSum(requestSum(namespaceId, key, fingerprint, kept_until, outcome), sum, requestName, key);
     yield { kind: "request", key, fingerprint, keptUntilMs: kept_until, outcome: JSON.parse(outcome) as Committed };
   }
 }
@@ -166,7 +166,7 @@ function loadKey(connection: Connection, statements: BatchStatements, space: Nam
   // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
   if (index === undefined || found?.place !== place || found.findable === 1) return;
   addDocument(connection, space.id, key, place, index);
-  const sum = slotSum(keySum(placeSum(space.id, place), textSum(key), found.ver, found.exp, found.created), found.anchor, 1);
+  const sum = slotSum(versionSum(placeSum(space.id, place), found.ver, found.exp, found.created), textSum(key), found.anchor, 1);
   connection.statement("UPDATE kv SET findable = 1, slot_sum = ? WHERE ns = ? AND k = ?").run(sum, space.id, key);
 }
 

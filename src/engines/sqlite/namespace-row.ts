@@ -79,8 +79,8 @@ function requireSelected(connection: Connection, name: string, row: Selected): v
   if (isSameRow && before[6] === place && before[7] === at) return;
   if (!isSameRow) {
     const { sum, aside_sum } = connection.statement("SELECT sum, aside_sum FROM namespace WHERE id = ?").get(id) as { readonly sum: number; readonly aside_sum: number };
-    requireSum(namespaceSum(id, name, compacted, compactedAtMs, versionFloor, tombstones), sum, () => namespaceName(name));
-    requireSum(asideSum(id, aside), aside_sum, () => namespaceName(name));
+    requireSum(namespaceSum(id, name, compacted, compactedAtMs, versionFloor, tombstones), sum, namespaceName, name);
+    requireSum(asideSum(id, aside), aside_sum, namespaceName, name);
   }
   if (place !== null) requireLink(id, connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?", "?")}`).get(id, place) as RawLink);
   seen.set(name, row);

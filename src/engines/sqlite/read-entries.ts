@@ -2,7 +2,7 @@ import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt } from "../../store/place.ts";
 import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
-import { damagedRecord, entrySum, keySum, placeSum, requireSum, textSum, valueSum } from "../../store/record-sum.ts";
+import { damagedRecord, entrySum, keyedSum, placeSum, requireSum, requireValue, textSum, versionSum } from "../../store/record-sum.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { Head, RawLink } from "./key-chain.ts";
@@ -30,16 +30,30 @@ export function readEntries(connection: Connection, space: NamespaceRow, nowMs: 
 /** Appends to `entries` until there are `limit` of them; says whether the range has more. */
 type RangeReader = (range: Range, limit: number, entries: Entry[]) => boolean;
 
-type LiveRow = [place: number, k: string, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, sum: number, v?: string | null];
+/** All of an entry but its value, and the sum of that. */
+const liveColumns = "kv.place, kv.k, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent";
+export const summedLiveColumns = `${liveColumns}, kv.sum`;
+
+export type LiveRow = [
+  place: number,
+  k: string,
+  ver: number,
+  exp: number | null,
+  created: number,
+  at: number,
+  writer: string,
+  agent: string | null,
+  sumOrValue: number | string | null,
+];
 
 function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
-  // All of an entry but its value is in `kv`. An entry whose value is missing is damaged, not absent: hence the outer join.
-  const columns = "kv.place, kv.k, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent";
+  // An entry whose value is missing is damaged, not absent: hence the outer join. The log has the key too:
+  // comparing both in SQL costs a fraction of a checksum of the key.
   const source =
-    values === false ? `SELECT ${columns}, kv.sum FROM kv` : `SELECT ${columns}, kv.sum + log.v_sum, log.v FROM kv LEFT JOIN log ON log.id = ${logId("kv.ns", "kv.place")}`;
-  const from = `${source} WHERE kv.ns = ? AND (kv.exp IS NULL OR kv.exp > ?)`;
-  const one = connection.arrayStatement(`${from} AND kv.k = ?`);
-  const many = connection.arrayStatement(`${from} AND kv.k >= ? AND kv.k < ? ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?`);
+    values === false ? `SELECT ${summedLiveColumns} FROM kv` : `SELECT ${liveColumns}, log.v FROM kv LEFT JOIN log ON log.id = ${logId("?1", "kv.place")} AND log.k = kv.k`;
+  const from = `${source} WHERE kv.ns = ?1 AND (kv.exp IS NULL OR kv.exp > ?2)`;
+  const one = connection.arrayStatement(`${from} AND kv.k = ?3`);
+  const many = connection.arrayStatement(`${from} AND kv.k >= ?3 AND kv.k < ?4 ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?5`);
   return (range, limit, entries) => {
     const key = singleKey(range);
     // One more than wanted tells whether something is left.
@@ -47,14 +61,14 @@ function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, 
     const rows = (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as LiveRow[];
     for (const row of rows) {
       if (entries.length === limit) return true;
-      entries.push(requireLive(space.id, row));
+      entries.push(requireLive(space.id, row, values !== false));
     }
     return false;
   };
 }
 
 /** By position: taking an array apart costs as much as the checksums. */
-function requireLive(namespaceId: number, row: LiveRow): Entry {
+export function requireLive(namespaceId: number, row: LiveRow, withValue: boolean): Entry {
   const place = row[0];
   const key = row[1];
   const version = row[2];
@@ -62,11 +76,11 @@ function requireLive(namespaceId: number, row: LiveRow): Entry {
   const updatedAtMs = row[5];
   const writer = row[6];
   const agent = row[7];
-  const v = row[9];
-  const start = placeSum(namespaceId, place);
-  const computed = entrySum(keySum(start, textSum(key), version, row[3], createdAtMs), updatedAtMs, writer, agent);
-  requireSum(v === undefined ? computed : computed + valueSum(start, v), row[8], () => keyName(key));
-  return { key, value: parseValue(v), version, revision: revisionAt(place), createdAtMs, updatedAtMs, expiresAtMs: row[3] ?? undefined, writer, agent: agent ?? undefined };
+  const sum = entrySum(versionSum(placeSum(namespaceId, place), version, row[3], createdAtMs), updatedAtMs, writer, agent);
+  let json: string | undefined;
+  if (withValue) json = requireValue(sum, row[8], keyName, key);
+  else requireSum(keyedSum(sum, textSum(key)), row[8], keyName, key);
+  return { key, value: parseValue(json), version, revision: revisionAt(place), createdAtMs, updatedAtMs, expiresAtMs: row[3] ?? undefined, writer, agent: agent ?? undefined };
 }
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */

@@ -9,8 +9,8 @@ import type { SqlValue } from "./driver.ts";
 import type { RawLink } from "./key-chain.ts";
 import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId, placeIn } from "./log-id.ts";
-import type { RawLogRow } from "./log-rows.ts";
-import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow } from "./log-rows.ts";
+import type { LogTuple, RawLogRow } from "./log-rows.ts";
+import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow, toRawLogRow } from "./log-rows.ts";
 import type { NamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
@@ -91,8 +91,8 @@ function fetchByRevision(connection: Connection, space: NamespaceRow, query: Log
   const sql = `SELECT ${logColumns(query.values !== false)} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
-  const rows = connection.statement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as RawLogRow[];
-  for (const row of rows) requireIntact(space.id, row);
+  const found = connection.arrayStatement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as LogTuple[];
+  const rows = found.map((row) => requireIntact(space.id, toRawLogRow(row)));
   // Without a filter nothing may be missing in between: a watcher would never hear of it.
   if (filters.length === 0) requireUnbroken(space, query.reverse ? rows.toReversed() : rows, query.reverse ? undefined : Math.max(space.compacted, from - 1));
   return rows;

@@ -114,7 +114,7 @@ function oldestTombstones(connection: Connection, space: NamespaceRow, count: nu
 function forgetTombstones(connection: Connection, space: NamespaceRow, surplus: number): void {
   if (surplus <= 0) return;
   for (const { k, place, anchor, ver, sum } of oldestTombstones(connection, space, surplus)) {
-    requireSum(tombstoneSum(space.id, k, place, anchor, ver), sum, () => keyName(k));
+    requireSum(tombstoneSum(space.id, k, place, anchor, ver), sum, keyName, k);
     space.versionFloor = Math.max(space.versionFloor, ver);
     connection.statement("DELETE FROM tombstone WHERE ns = ? AND k = ?").run(space.id, k);
     space.tombstones -= 1;

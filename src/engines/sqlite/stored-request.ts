@@ -8,7 +8,7 @@ export function readStoredRequest(connection: Connection, namespaceId: number, k
     | { readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }
     | undefined;
   if (row === undefined) return undefined;
-  requireSum(requestSum(namespaceId, key, row.fingerprint, row.kept_until, row.outcome), row.sum, () => requestName(key));
+  requireSum(requestSum(namespaceId, key, row.fingerprint, row.kept_until, row.outcome), row.sum, requestName, key);
   return row.kept_until > nowMs ? { fingerprint: row.fingerprint, outcome: JSON.parse(row.outcome) as Committed } : undefined;
 }
 
@@ -16,7 +16,7 @@ export function keepRequest(connection: Connection, namespaceId: number, { key, 
   const text = JSON.stringify(outcome);
   connection
     .statement("INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?, ?, ?)")
-    .run(namespaceId, key, fingerprint, keptUntilMs, text, requestSum(namespaceId, key, fingerprint, keptUntilMs, text));
+    .get(namespaceId, key, fingerprint, keptUntilMs, text, requestSum(namespaceId, key, fingerprint, keptUntilMs, text));
 }
 
 export const requestName = (key: unknown): string => `request key ${JSON.stringify(String(key).slice(0, 200))}`;

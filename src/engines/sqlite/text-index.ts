@@ -18,21 +18,21 @@ import type { NamespaceRow } from "./namespace-row.ts";
  */
 export function addDocument(connection: Connection, namespaceId: number, key: string, place: number, { area, length, terms }: IndexedText): void {
   const areaId = ensureArea(connection, namespaceId, area);
-  connection.statement("UPDATE area SET documents = documents + 1, length = length + ?1, sum = sum - 1 - ?1 WHERE id = ?2").run(length, areaId);
+  connection.statement("UPDATE area SET documents = documents + 1, length = length + ?1, sum = sum - 1 - ?1 WHERE id = ?2").get(length, areaId);
   const names = JSON.stringify(terms.map(([term]) => term));
   connection
     .statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)")
-    .run(namespaceId, key, areaId, place, length, names, documentSum(namespaceId, key, areaId, place, length, names));
+    .get(namespaceId, key, areaId, place, length, names, documentSum(namespaceId, key, areaId, place, length, names));
   const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?)");
   const sumOfTerm: string[] = [];
   for (const [term, weight] of terms) {
     const sum = termSum(areaId, term);
-    posting.run(areaId, term, place, weight, length, postingSum(sum, place, weight, length));
+    posting.get(areaId, term, place, weight, length, postingSum(sum, place, weight, length));
     sumOfTerm.push(`${JSON.stringify(term)}:${sum}`);
   }
   connection
     .statement("INSERT INTO term SELECT ?, t.key, 1, t.value - 1 FROM json_each(?) AS t WHERE true ON CONFLICT DO UPDATE SET documents = documents + 1, sum = sum - 1")
-    .run(areaId, `{${sumOfTerm.join(",")}}`);
+    .get(areaId, `{${sumOfTerm.join(",")}}`);
 }
 
 interface RawDocument {
@@ -47,17 +47,17 @@ interface RawDocument {
 export function requireDocument(connection: Connection, namespaceId: number, key: string): RawDocument {
   const found = connection.statement("SELECT area, place, length, terms, sum FROM document WHERE ns = ? AND k = ?").get(namespaceId, key) as RawDocument | undefined;
   if (found === undefined) throw damagedRecord(keyName(key));
-  requireSum(documentSum(namespaceId, key, found.area, found.place, found.length, found.terms), found.sum, () => keyName(key));
+  requireSum(documentSum(namespaceId, key, found.area, found.place, found.length, found.terms), found.sum, keyName, key);
   return found;
 }
 
 export function removeDocument(connection: Connection, namespaceId: number, key: string): void {
   const found = requireDocument(connection, namespaceId, key);
-  connection.statement("DELETE FROM document WHERE ns = ? AND k = ?").run(namespaceId, key);
-  connection.statement("UPDATE area SET documents = documents - 1, length = length - ?1, sum = sum + 1 + ?1 WHERE id = ?2").run(found.length, found.area);
-  connection.statement("DELETE FROM posting WHERE area = ? AND place = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.place, found.terms);
-  connection.statement("UPDATE term SET documents = documents - 1, sum = sum + 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").run(found.area, found.terms);
-  connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").run(found.area, found.terms);
+  connection.statement("DELETE FROM document WHERE ns = ? AND k = ?").get(namespaceId, key);
+  connection.statement("UPDATE area SET documents = documents - 1, length = length - ?1, sum = sum + 1 + ?1 WHERE id = ?2").get(found.length, found.area);
+  connection.statement("DELETE FROM posting WHERE area = ? AND place = ? AND term IN (SELECT value FROM json_each(?))").get(found.area, found.place, found.terms);
+  connection.statement("UPDATE term SET documents = documents - 1, sum = sum + 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").get(found.area, found.terms);
+  connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").get(found.area, found.terms);
 }
 
 function ensureArea(connection: Connection, namespaceId: number, name: string): number {
@@ -79,17 +79,18 @@ interface Area {
 /** All of a namespace: they are a handful, and one whose name is damaged is then not taken for one that is not there. */
 export function readAreas(connection: Connection, namespaceId: number): Area[] {
   const areas = connection.statement("SELECT id, name, documents, length, sum FROM area WHERE ns = ?").all(namespaceId) as Area[];
-  for (const { id, name, documents, length, sum } of areas)
-    requireSum(areaSum(namespaceId, id, name) - documents - length, sum, () => `the text index of area ${JSON.stringify(String(name).slice(0, 200))}`);
+  for (const { id, name, documents, length, sum } of areas) requireSum(areaSum(namespaceId, id, name) - documents - length, sum, areaName, name);
   return areas;
 }
+
+export const areaName = (name: unknown): string => `the text index of area ${JSON.stringify(String(name).slice(0, 200))}`;
 
 function countOf(connection: Connection, areaId: number, term: string): number {
   const found = connection.statement("SELECT documents, sum FROM term WHERE area = ? AND term = ?").get(areaId, term) as
     | { readonly documents: number; readonly sum: number }
     | undefined;
   if (found === undefined) return 0;
-  requireSum(termSum(areaId, term) - found.documents, found.sum, () => termName(term));
+  requireSum(termSum(areaId, term) - found.documents, found.sum, termName, term);
   return found.documents;
 }
 
@@ -103,7 +104,7 @@ type Posting = [place: number, weight: number, length: number, sum: number];
 
 function requirePostings(areaId: number, term: string, postings: readonly Posting[]): readonly Posting[] {
   const start = termSum(areaId, term);
-  for (const [place, weight, length, sum] of postings) requireSum(postingSum(start, place, weight, length), sum, () => termName(term));
+  for (const [place, weight, length, sum] of postings) requireSum(postingSum(start, place, weight, length), sum, termName, term);
   return postings;
 }
 
