@@ -48,6 +48,11 @@ export class AnswerGates {
     return this.#queue?.enter(owner);
   }
 
+  /** Before commits of this writer are carried out, beside the requests that brought them; undefined: at once. */
+  enterCommits(writer: string): Promise<void> | undefined {
+    return this.#queue?.pause(`commits of ${writer}`);
+  }
+
   expectedBytes(owner: string, valuesMax: number): number {
     if (valuesMax <= 1) return valuesMax * limits.valueBytesMax;
     return Math.min(valuesMax * limits.valueBytesMax, Math.max(limits.valueBytesMax, this.#expected.get(owner) ?? listBytesMax));
