@@ -118,6 +118,11 @@ export class AnswerGate implements ReadGate {
     await this.#reserve(bytes);
   }
 
+  /** What is held turned out to be so many bytes. */
+  correct(bytes: number): void {
+    if (!this.#isReleased) this.#holding.change(bytes - this.#holding.bytes);
+  }
+
   release(): void {
     this.#isReleased = true;
     this.#holding.release();

@@ -85,12 +85,15 @@ async function inParts(ranges: Range | readonly Range[], options: ReadOptions, r
   const then = { ...options, at: revision, liveAtMs: options.at === undefined ? nowMs : options.liveAtMs };
   const entries = [...first.entries];
   let part = first;
-  for (left -= partCharacters; part.rest !== undefined && left > 0; left -= partCharacters) {
+  for (left -= charactersOf(part); part.rest !== undefined && left > 0; left -= charactersOf(part)) {
     part = await readPart(part.rest, { ...then, limit: (options.limit ?? limits.readEntriesMax) - entries.length, charactersMax: Math.min(left, partCharacters) });
     entries.push(...part.entries);
   }
   return { ...part, revision, nowMs, entries };
 }
+
+/** About: strings have two bytes for each character. */
+const charactersOf = ({ entries }: Snapshot): number => bytesOfAll(entries) / 2;
 
 const valuesIn = (ranges: Range | readonly Range[]): number =>
   (Array.isArray(ranges) ? (ranges as readonly Range[]) : [ranges as Range]).reduce((sum, range) => sum + (singleKey(range) === undefined ? limits.readEntriesMax : 1), 0);

@@ -47,12 +47,14 @@ export class Bodies {
     exchange.releaseBody = () => place.release();
     if (declaredBytes !== undefined && declaredBytes > smallBodyBytes) await place.take(declaredBytes);
     if (exchange.expectsContinue) exchange.response.writeContinue();
-    return this.#receive(exchange, place, declaredBytes === undefined);
+    return this.#receive(exchange, place, declaredBytes);
   }
 
-  #receive(exchange: Exchange, place: BodyPlace, isChunked: boolean): Promise<Buffer> {
+  #receive(exchange: Exchange, place: BodyPlace, declaredBytes: number | undefined): Promise<Buffer> {
     const { request } = exchange;
     return new Promise((resolve, reject) => {
+      // Where its size is known, each piece is copied to its place as it comes: putting many together at the end would take memory for all of them twice.
+      const whole = declaredBytes === undefined || declaredBytes <= smallBodyBytes ? undefined : Buffer.allocUnsafeSlow(declaredBytes);
       const chunks: Buffer[] = [];
       let length = 0;
       const giveBack = (): void => {
@@ -65,8 +67,9 @@ export class Bodies {
         length += chunk.length;
         this.#heldBytes += chunk.length;
         if (length > this.#bodyBytesMax) return fail(tooLarge(this.#bodyBytesMax));
-        chunks.push(chunk);
-        if (!isChunked) return;
+        if (whole === undefined) chunks.push(chunk);
+        else chunk.copy(whole, length - chunk.length);
+        if (declaredBytes !== undefined) return;
         // How much will come is not known: what comes next waits until there is room for what is here.
         request.pause();
         place.take(chunk.length).then(() => request.resume(), fail);
@@ -77,7 +80,7 @@ export class Bodies {
         reject(error);
       };
       request.on("data", onData);
-      request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
+      request.once("end", () => resolve(whole ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))));
       exchange.releaseBody = () => {
         // Gone in the middle: there is nobody to answer, but the promise must end.
         if (request.complete) giveBack();

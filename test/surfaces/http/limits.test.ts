@@ -178,6 +178,18 @@ describe("size", () => {
     await soon(() => expect(usage()).toMatchObject({ bodyBytes: 0, bodiesWaiting: 0 }));
   });
 
+  test("a page's request whose body comes slowly holds no memory for its answer meanwhile", async () => {
+    const { port, get, usage } = await open({ answersBytesMax: 8_388_608, answersPerPrincipalBytesMax: 8_388_608, answersReserveBytesMax: 0 });
+    using slow = await connectRaw(port);
+    slow.write(`${postHead(port, { "content-length": "20002" })}"${"x".repeat(10_000)}`);
+    await soon(() => expect(usage().bodyBytes).toBeGreaterThan(10_000));
+    let status = 0;
+    void get("/api/me").then((answer) => (status = answer.status));
+    await soon(() => expect(status).toBe(200));
+    slow.write(`${"x".repeat(10_000)}"`);
+    expect(await slow.closed).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test("a body of unknown length counts for what has come of it", async () => {
     const { port, usage } = await open({ bodiesBytesMax: 100_000, bodiesPerPrincipalBytesMax: 100_000 });
     using slow = await connectRaw(port);
