@@ -85,7 +85,6 @@ export class AnswerGate implements ReadGate {
   }
 
   enter(valuesMax: number): number | Promise<number> {
-    if (this.#isReleased) throw leftAlone();
     const bytes = this.#gates.expectedBytes(this.#holding.owner, valuesMax);
     const turn = this.pause();
     if (turn !== undefined) return turn.then(() => this.#reserve(bytes));
@@ -129,6 +128,7 @@ export class AnswerGate implements ReadGate {
   }
 
   #reserve(bytes: number): number | Promise<number> {
+    if (this.#isReleased) throw leftAlone();
     if (bytes === 0) return 0;
     const room = this.#holding.reserve(bytes);
     if (room === undefined) return bytes;

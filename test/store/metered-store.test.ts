@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { Budget } from "../../src/kernel/budget.ts";
+import type { HoldfastError } from "../../src/kernel/errors.ts";
+import { FairQueue } from "../../src/kernel/fair-queue.ts";
 import { AnswerGates } from "../../src/store/answer-gates.ts";
 import { limits } from "../../src/store/limits.ts";
 import { meteredStore } from "../../src/store/metered-store.ts";
@@ -147,4 +149,26 @@ test("a read that fails, and one whose caller is gone, leave nothing held", asyn
   gate.release();
   await expect(store.read(all)).rejects.toMatchObject({ code: "cancelled" });
   expect(budget.usedBytes).toBe(0);
+});
+
+test("a call whose caller goes away while it waits for its turn takes no memory any more", async () => {
+  const budget = new Budget(1_000_000_000);
+  const turns: (() => void)[] = [];
+  let nowMs = 0;
+  const queue = new FairQueue({ turn: (then) => void turns.push(then), nowMs: () => nowMs });
+  const gates = new AnswerGates({ budget, queue });
+  // Others are at work, so that the next read waits for its turn.
+  expect(queue.pause("other")).toBeUndefined();
+  nowMs += 100;
+  const gate = gates.open("reader");
+  const entered = Promise.resolve(gate.enter(1)).then(
+    () => "entered",
+    (error: HoldfastError) => error.code,
+  );
+  gate.release();
+  for (let i = 0; i < 10; i += 1) {
+    turns.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([await entered, budget.usedBytes]).toEqual(["cancelled", 0]);
 });
