@@ -179,7 +179,7 @@ describe("size", () => {
   });
 
   test("a page's request whose body comes slowly holds no memory for its answer meanwhile", async () => {
-    const { port, get, usage } = await open({ answersBytesMax: 8_388_608, answersPerPrincipalBytesMax: 8_388_608, answersReserveBytesMax: 0 });
+    const { port, get, usage } = await open({ answersBytesMax: 4_194_304, answersPerPrincipalBytesMax: 4_194_304, answersReserveBytesMax: 0 });
     using slow = await connectRaw(port);
     slow.write(`${postHead(port, { "content-length": "20002" })}"${"x".repeat(10_000)}`);
     await soon(() => expect(usage().bodyBytes).toBeGreaterThan(10_000));
