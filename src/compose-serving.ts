@@ -86,7 +86,13 @@ export async function openServing(
     const trustsOperator = isLoopback && !isPublished && config.auth !== "token";
     const metadata = { issuer: jwtSettings?.issuer, publicUrl: config.publicUrl };
     const challenges = openChallenges(metadata);
-    const storeOptions = { ...opened.storeOptions, namespaces: new NamespaceQuota(engine, clock, config.namespacesMax) };
+    const gates = openAnswerGates(clock, {
+      bytesMax: limits.answersBytesMax,
+      principalBytesMax: limits.answersPerPrincipalBytesMax,
+      reserveBytesMax: limits.answersReserveBytesMax,
+      principalWaitingMax: limits.answersWaitingPerPrincipalMax,
+    });
+    const storeOptions = { ...opened.storeOptions, namespaces: new NamespaceQuota(engine, clock, config.namespacesMax), batchTurn: (writer: string) => gates.enterCommits(writer) };
     const tenants = new Tenants({
       engine,
       clock,
@@ -99,12 +105,6 @@ export async function openServing(
     });
     const passing = config.readOnly ? openPassingEngine(clock, log) : undefined;
     const sessions = passing === undefined ? system : openReservedStore(passing.engine, systemNamespace, clock);
-    const gates = openAnswerGates(clock, {
-      bytesMax: limits.answersBytesMax,
-      principalBytesMax: limits.answersPerPrincipalBytesMax,
-      reserveBytesMax: limits.answersReserveBytesMax,
-      principalWaitingMax: limits.answersWaitingPerPrincipalMax,
-    });
     const mcp = openMcpHttp({ log, clock, sessions, gates, ...mcpOptions });
     const routes = new Routes({
       tenants,

@@ -1,2 +1,2 @@
-/** One answer carries about this much text of values at most; what does not fit waits for the next page. */
-export const answerTextMax = 4 * 1024 * 1024;
+/** One answer carries about this much text of values at most; what does not fit waits for the next page. As much as one value may have. */
+export const answerTextMax = 1_048_576;

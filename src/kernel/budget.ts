@@ -7,6 +7,8 @@ interface BudgetOptions {
   readonly reserveBytesMax?: number;
   /** Requests of one owner that may wait for room; one more is refused with `unavailable`. */
   readonly ownerWaitingMax?: number;
+  /** What is said of those that wait, after their number. */
+  readonly whatWaits?: string;
 }
 
 /** What one owner holds and waits for. */
@@ -33,16 +35,26 @@ export class Budget {
   readonly #ownerBytesMax: number;
   readonly #reserveBytesMax: number;
   readonly #ownerWaitingMax: number;
+  readonly #whatWaits: string;
   readonly #owners = new Map<string, Owner>();
   #used = 0;
   #growing = 0;
   #waiting = 0;
 
-  constructor(bytesMax: number, { ownerBytesMax = bytesMax, reserveBytesMax = 0, ownerWaitingMax = Number.POSITIVE_INFINITY }: BudgetOptions = {}) {
+  constructor(
+    bytesMax: number,
+    {
+      ownerBytesMax = bytesMax,
+      reserveBytesMax = 0,
+      ownerWaitingMax = Number.POSITIVE_INFINITY,
+      whatWaits = "calls of this caller are already waiting for memory to build their answers",
+    }: BudgetOptions = {},
+  ) {
     this.#bytesMax = bytesMax;
     this.#ownerBytesMax = ownerBytesMax;
     this.#reserveBytesMax = reserveBytesMax;
     this.#ownerWaitingMax = ownerWaitingMax;
+    this.#whatWaits = whatWaits;
   }
 
   get usedBytes(): number {
@@ -65,8 +77,8 @@ export class Budget {
       return undefined;
     }
     if (owner.waiting.length >= this.#ownerWaitingMax)
-      throw new HoldfastError("unavailable", `${this.#ownerWaitingMax} calls of this caller are already waiting for memory to build their answers.`, {
-        hint: "Wait for answers before calling again, and ask for smaller pages.",
+      throw new HoldfastError("unavailable", `${this.#ownerWaitingMax} ${this.#whatWaits}.`, {
+        hint: "Wait for answers before calling again, and send and ask for less at a time.",
       });
     return new Promise((go) => {
       const waiter = { holding, bytes, go };

@@ -48,6 +48,11 @@ export class AnswerGates {
     return this.#queue?.enter(owner);
   }
 
+  /** Before commits of this writer are carried out, beside the requests that brought them; undefined: at once. */
+  enterCommits(writer: string): Promise<void> | undefined {
+    return this.#queue?.pause(`commits of ${writer}`);
+  }
+
   expectedBytes(owner: string, valuesMax: number): number {
     if (valuesMax <= 1) return valuesMax * limits.valueBytesMax;
     return Math.min(valuesMax * limits.valueBytesMax, Math.max(limits.valueBytesMax, this.#expected.get(owner) ?? listBytesMax));
@@ -80,7 +85,6 @@ export class AnswerGate implements ReadGate {
   }
 
   enter(valuesMax: number): number | Promise<number> {
-    if (this.#isReleased) throw leftAlone();
     const bytes = this.#gates.expectedBytes(this.#holding.owner, valuesMax);
     const turn = this.pause();
     if (turn !== undefined) return turn.then(() => this.#reserve(bytes));
@@ -113,12 +117,18 @@ export class AnswerGate implements ReadGate {
     await this.#reserve(bytes);
   }
 
+  /** What is held turned out to be so many bytes. */
+  correct(bytes: number): void {
+    if (!this.#isReleased) this.#holding.change(bytes - this.#holding.bytes);
+  }
+
   release(): void {
     this.#isReleased = true;
     this.#holding.release();
   }
 
   #reserve(bytes: number): number | Promise<number> {
+    if (this.#isReleased) throw leftAlone();
     if (bytes === 0) return 0;
     const room = this.#holding.reserve(bytes);
     if (room === undefined) return bytes;

@@ -13,6 +13,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** Undefined: the writer's batch may be sent at once. */
+export type BatchTurn = (writer: string) => Promise<void> | undefined;
+
 /** A connection that broke at once is worth another try; one that took this long is not. */
 const patienceMs = 250;
 
@@ -26,14 +29,16 @@ export class Committer {
   readonly #namespace: string;
   readonly #clock: Clock;
   readonly #observer: StoreObserver | undefined;
+  readonly #batchTurn: BatchTurn | undefined;
   #waiting: Waiting[] = [];
   #running = false;
 
-  constructor(engine: Engine, namespace: string, clock: Clock, observer?: StoreObserver) {
+  constructor(engine: Engine, namespace: string, clock: Clock, observer?: StoreObserver, batchTurn?: BatchTurn) {
     this.#engine = engine;
     this.#namespace = namespace;
     this.#clock = clock;
     this.#observer = observer;
+    this.#batchTurn = batchTurn;
   }
 
   submit(commit: PreparedCommit): Promise<CommitResult> {
@@ -50,7 +55,9 @@ export class Committer {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      const turn = this.#batchTurn?.(first.commit.writer);
+      if (turn !== undefined) await turn;
       const batch = this.#nextBatch();
       const beganMs = this.#observer?.nowMs() ?? 0;
       try {
@@ -93,7 +100,7 @@ export class Committer {
     let bytes = 0;
     let count = 0;
     for (const { commit } of this.#waiting) {
-      if (count >= limits.batchCommitsMax || (count > 0 && bytes + commit.bytes > limits.commitBytesMax)) break;
+      if (count >= limits.batchCommitsMax || (count > 0 && bytes + commit.bytes > limits.batchBytesMax)) break;
       bytes += commit.bytes;
       count += 1;
     }

@@ -29,8 +29,9 @@ export const limits = {
   ttlMsMax: 10 * 365 * 86_400_000,
   /** Revisions of history kept of what Holdfast writes for itself. */
   reservedRevisionsMax: 1_000,
-  /** Commits gathered into one durable batch. */
+  /** Commits gathered into one durable batch, and their bytes; a commit with more of them has a batch of its own. */
   batchCommitsMax: 512,
+  batchBytesMax: 1_048_576,
   /** Callers waiting for a commit in one process; over it, `unavailable` at once. */
   queuedCommitsMax: 10_000,
 } as const;

@@ -1,7 +1,11 @@
+import { isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
 import { singleKey } from "./ranges.ts";
-import type { Range, Store } from "./store.ts";
+import type { Range, ReadOptions, Snapshot, Store } from "./store.ts";
+
+/** Values whose JSON has so many characters take a few milliseconds to read and check; more of them are read in several parts, between which others are served. */
+const partCharacters = 524_288;
 
 /** Lets reads begin when there is memory and time for what they bring. */
 export interface ReadGate {
@@ -30,14 +34,23 @@ export function meteredStore(store: Store, gate: ReadGate): Store {
       if (going !== undefined) await going;
     }
   };
+  const readPart: Store["read"] = (ranges, options) =>
+    metered(
+      options?.values === false ? 0 : Math.min(valuesIn(ranges), options?.limit ?? limits.readEntriesMax),
+      () => store.read(ranges, options),
+      ({ entries }) => bytesOfAll(entries),
+    );
   return {
     ...store,
-    read: (ranges, options) =>
-      metered(
-        options?.values === false ? 0 : Math.min(valuesIn(ranges), options?.limit ?? limits.readEntriesMax),
-        () => store.read(ranges, options),
-        ({ entries }) => bytesOfAll(entries),
-      ),
+    read: async (ranges, options = {}) => {
+      try {
+        return await inParts(ranges, options, readPart);
+      } catch (error) {
+        // Where next to no history is kept, the first part's revision may be gone before the last part is read.
+        if (options.at !== undefined || !isHoldfastError(error, "compacted")) throw error;
+        return readPart(ranges, options);
+      }
+    },
     log: (query) =>
       metered(
         query.values === false ? 0 : (query.limit ?? limits.logRowsMax),
@@ -61,6 +74,26 @@ export function meteredStore(store: Store, gate: ReadGate): Store {
     },
   };
 }
+
+/** One snapshot, read part by part: all as of the first part's revision and moment. Ends early where the caller wants no more characters. */
+async function inParts(ranges: Range | readonly Range[], options: ReadOptions, readPart: Store["read"]): Promise<Snapshot> {
+  if (options.values === false) return readPart(ranges, options);
+  let left = options.charactersMax ?? Number.POSITIVE_INFINITY;
+  const first = await readPart(ranges, { ...options, charactersMax: Math.min(left, partCharacters) });
+  if (first.rest === undefined) return first;
+  const { revision, nowMs } = first;
+  const then = { ...options, at: revision, liveAtMs: options.at === undefined ? nowMs : options.liveAtMs };
+  const entries = [...first.entries];
+  let part = first;
+  for (left -= charactersOf(part); part.rest !== undefined && left > 0; left -= charactersOf(part)) {
+    part = await readPart(part.rest, { ...then, limit: (options.limit ?? limits.readEntriesMax) - entries.length, charactersMax: Math.min(left, partCharacters) });
+    entries.push(...part.entries);
+  }
+  return { ...part, revision, nowMs, entries };
+}
+
+/** About: strings have two bytes for each character. */
+const charactersOf = ({ entries }: Snapshot): number => bytesOfAll(entries) / 2;
 
 const valuesIn = (ranges: Range | readonly Range[]): number =>
   (Array.isArray(ranges) ? (ranges as readonly Range[]) : [ranges as Range]).reduce((sum, range) => sum + (singleKey(range) === undefined ? limits.readEntriesMax : 1), 0);

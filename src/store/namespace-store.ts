@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
+import type { BatchTurn } from "./committer.ts";
 import { Committer } from "./committer.ts";
 import { KeyQuota } from "./key-quota.ts";
 import { limits } from "./limits.ts";
@@ -15,6 +16,8 @@ export interface NamespaceStoreOptions {
   readonly keysMax?: number;
   /** Shared by all namespaces of the store that this process opens. Absent = as many as the engine can hold. */
   readonly namespaces?: NamespaceQuota;
+  /** Before each batch of commits, where callers share the time. Default: at once. */
+  readonly batchTurn?: BatchTurn;
 }
 
 /** One namespace of an engine, as the layers above see it. */
@@ -29,8 +32,8 @@ export function openReservedStore(engine: Engine, namespace: string, clock: Cloc
   return storeOf(engine, namespace, clock);
 }
 
-function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, keysMax, namespaces }: NamespaceStoreOptions = {}): Store {
-  const committer = new Committer(engine, namespace, clock, observer);
+function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, keysMax, namespaces, batchTurn }: NamespaceStoreOptions = {}): Store {
+  const committer = new Committer(engine, namespace, clock, observer, batchTurn);
   const quota = keysMax === undefined ? undefined : new KeyQuota(engine, namespace, clock, keysMax);
   const submit = (commit: PreparedCommit): Promise<CommitResult> => committer.submit(commit);
   const commitPrepared = (commit: PreparedCommit): Promise<CommitResult> => (quota === undefined ? submit(commit) : quota.commit(commit, submit));

@@ -47,4 +47,10 @@ export const inRange = (key: string, range: Range): boolean => compareKeys(key, 
 export const rangeAfter = (range: Range, key: string): Range => ({ ...range, start: `${key}\0` });
 export const rangeBefore = (range: Range, key: string): Range => ({ ...range, end: key });
 
+/** What is left of `ranges` when reading, in this direction, has come to `key` in the range at `index`. */
+export function rangesFrom(ranges: readonly Range[], index: number, key: string, reverse = false): readonly Range[] {
+  const range = ranges[index] as Range;
+  return reverse ? [...ranges.slice(0, index), { ...range, end: `${key}\0` }] : [{ ...range, start: key }, ...ranges.slice(index + 1)];
+}
+
 export const isLive = (entry: Pick<Entry, "expiresAtMs">, nowMs: number): boolean => entry.expiresAtMs === undefined || nowMs < entry.expiresAtMs;

@@ -43,6 +43,8 @@ export interface ReadOptions {
   readonly reverse?: boolean;
   /** `false` leaves values unread: far cheaper for listings. */
   readonly values?: boolean;
+  /** An engine that works in this process stops after the entry with which the values' JSON reaches so many characters, and gives the `rest` where there is one. */
+  readonly charactersMax?: number;
 }
 
 /** Live entries, ranges in the order asked, keys in byte order, all as of one revision. */
@@ -53,6 +55,8 @@ export interface Snapshot {
   readonly entries: readonly Entry[];
   /** The limit cut the answer short. */
   readonly more: boolean;
+  /** `charactersMax` cut the answer short: the ranges that are left, in the order asked. They hold at least one entry. */
+  readonly rest?: readonly Range[];
 }
 
 /** A condition on one key. An expired entry counts as absent. Version 0 means absent. */

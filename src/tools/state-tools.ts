@@ -137,7 +137,7 @@ export const stateList = defineTool({
       let more = true;
       for (let bytesLeft: number = answerTextMax; more && found.length < limit && bytesLeft > 0; ) {
         const left = limit - found.length;
-        const page = await listState({ store }, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values });
+        const page = await listState({ store }, { prefix: begin, limit: values ? Math.min(left, valuesPage) : left, after, values, charactersMax: bytesLeft });
         const shown = values ? fitting(page.entries, ({ value }) => value, bytesLeft) : page.entries;
         found.push(...shown);
         after = shown.at(-1)?.key ?? after;

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { Budget } from "../../src/kernel/budget.ts";
+import type { HoldfastError } from "../../src/kernel/errors.ts";
+import { FairQueue } from "../../src/kernel/fair-queue.ts";
 import { AnswerGates } from "../../src/store/answer-gates.ts";
 import { limits } from "../../src/store/limits.ts";
 import { meteredStore } from "../../src/store/metered-store.ts";
@@ -28,7 +30,8 @@ async function openMetered(valueCharacters: number) {
     const gate = gates.open("reader");
     return { gate, store: meteredStore(plain, gate) };
   };
-  return { budget, reserved, open };
+  reserved.length = 0;
+  return { budget, reserved, open, plain, engine };
 }
 
 test("a read reserves what it may bring before it begins, and then holds what it brought until it is released", async () => {
@@ -61,7 +64,70 @@ test("lists that turn out large are expected to be large from then on", async ()
     await store.read(all, { limit: 16 });
     gate.release();
   }
-  expect(reserved).toEqual([16, 16, 16].map((values) => values * limits.valueBytesMax));
+  const firstParts = reserved.filter((_, i) => i % (reserved.length / 3) === 0);
+  expect(firstParts).toHaveLength(3);
+  for (const bytes of firstParts) expect(bytes).toBeGreaterThan(8 * limits.valueBytesMax);
+});
+
+test("large values are read in parts, between which others are served, and are all of one revision", async () => {
+  const { plain, reserved, open } = await openMetered(300_000);
+  const { store, gate } = open();
+  const written: Promise<unknown>[] = [];
+  const { leave } = gate;
+  // Between the parts somebody writes to a key of the last one and adds another.
+  gate.leave = (entered, bytes) => {
+    written.push(
+      plain.commit({
+        writer: "w",
+        writes: [
+          { op: "put", key: "k/9", value: "late" },
+          { op: "put", key: "k/99", value: "late" },
+        ],
+      }),
+    );
+    return written.length > 2 ? leave.call(gate, entered, bytes) : written[0]?.then(() => leave.call(gate, entered, bytes));
+  };
+  const { entries, revision, more, rest } = await store.read(all);
+  expect([entries.length, revision, more, rest]).toEqual([20, 20, false, undefined]);
+  expect(new Set(entries.map(({ value }) => (value as string).length))).toEqual(new Set([300_000]));
+  // Two values fill a part.
+  expect(reserved).toHaveLength(10);
+  await Promise.all(written);
+});
+
+test("parts keep to the limit, to the order and to what the caller wants at most", async () => {
+  const { plain, open } = await openMetered(300_000);
+  const { store } = open();
+  const whole = await plain.read(all);
+  const keys = whole.entries.map(({ key }) => key);
+  const limited = await store.read(all, { limit: 5 });
+  expect([limited.entries.map(({ key }) => key), limited.more]).toEqual([keys.slice(0, 5), true]);
+  const reversed = await store.read([{ start: "k/", end: "k/3" }, { start: "k/3" }], { reverse: true });
+  expect(reversed.entries.map(({ key }) => key)).toEqual(keys.toReversed());
+  const short = await store.read(all, { charactersMax: 900_000 });
+  // Nothing is read that the caller would not take.
+  expect(short.entries.length).toBe(3);
+  expect(short.more).toBe(false);
+  const rest = await store.read(short.rest ?? []);
+  expect([...short.entries, ...rest.entries].map(({ key }) => key)).toEqual(keys);
+});
+
+test("where the first part's revision is forgotten before the last part is read, the read begins again", async () => {
+  const { engine, plain, open } = await openMetered(300_000);
+  const { store, gate } = open();
+  const { leave } = gate;
+  let parts = 0;
+  gate.leave = (entered, bytes) => {
+    parts += 1;
+    if (parts !== 1) return leave.call(gate, entered, bytes);
+    return (async () => {
+      for (const value of ["later", "late"]) await plain.commit({ writer: "w", writes: [{ op: "put", key: "k/9", value }] });
+      while ((await engine.compact("test", { ageMs: 0, revisions: 1, tombstones: 0 }, 500)).more);
+      await leave.call(gate, entered, bytes);
+    })();
+  };
+  const { entries, revision } = await store.read(all);
+  expect([entries.length, revision, entries.at(-1)?.value]).toEqual([20, 22, "late"]);
 });
 
 test("reads without values reserve nothing; whoever begins to wait holds nothing any more", async () => {
@@ -83,4 +149,26 @@ test("a read that fails, and one whose caller is gone, leave nothing held", asyn
   gate.release();
   await expect(store.read(all)).rejects.toMatchObject({ code: "cancelled" });
   expect(budget.usedBytes).toBe(0);
+});
+
+test("a call whose caller goes away while it waits for its turn takes no memory any more", async () => {
+  const budget = new Budget(1_000_000_000);
+  const turns: (() => void)[] = [];
+  let nowMs = 0;
+  const queue = new FairQueue({ turn: (then) => void turns.push(then), nowMs: () => nowMs });
+  const gates = new AnswerGates({ budget, queue });
+  // Others are at work, so that the next read waits for its turn.
+  expect(queue.pause("other")).toBeUndefined();
+  nowMs += 100;
+  const gate = gates.open("reader");
+  const entered = Promise.resolve(gate.enter(1)).then(
+    () => "entered",
+    (error: HoldfastError) => error.code,
+  );
+  gate.release();
+  for (let i = 0; i < 10; i += 1) {
+    turns.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([await entered, budget.usedBytes]).toEqual(["cancelled", 0]);
 });

@@ -66,6 +66,30 @@ export class PaceSampler {
 }
 
 /**
+ * How many times longer than it computes a process that is ready to compute takes, because others have the processors: since the last call, for the main
+ * thread of this process. 1 where the system does not tell. A process that waits for little, such as a client, notices less of a busy machine than one that always computes.
+ */
+export function openReadyRatio(): () => number {
+  let before = readSchedule();
+  return () => {
+    const now = readSchedule();
+    const ran = now.ranNs - before.ranNs;
+    const ratio = ran > 0 ? (ran + now.waitedNs - before.waitedNs) / ran : 1;
+    before = now;
+    return Math.max(1, ratio);
+  };
+}
+
+function readSchedule(): { readonly ranNs: number; readonly waitedNs: number } {
+  try {
+    const [ranNs, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ").map(Number);
+    return { ranNs: ranNs as number, waitedNs: waitedNs as number };
+  } catch {
+    return { ranNs: 0, waitedNs: 0 };
+  }
+}
+
+/**
  * Measures a promise that is itself a time, such as recovery within five seconds. `pace` says how many times slower than a quiet machine this one was
  * over that very span: compare `ms` with the promised time multiplied by `pace`.
  */

@@ -5,10 +5,11 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { openTools } from "./open-tools.ts";
 
-const large = "x".repeat(1_000_000);
+/** Four of them fit into one answer. */
+const large = "x".repeat(250_000);
 const names = Array.from({ length: 32 }, (_, i) => `large-${String(i).padStart(2, "0")}`);
 
-/** Thirty-two keys of about a mebibyte each. */
+/** Thirty-two keys, eight answers together. */
 async function openLarge() {
   const clock = manualClock();
   const engine = new MemoryEngine(clock);

@@ -1,5 +1,6 @@
 import { Agent } from "node:http";
 import { postCall } from "../support/http-messages.ts";
+import { PaceSampler } from "../support/pace.ts";
 import { openWorkerPort } from "../support/worker-port.ts";
 
 /** A well-behaved client: one call after the other, a write and a read in turn, and how long each took. */
@@ -16,9 +17,13 @@ export interface HttpClientReport {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
+  /** How many times slower than a quiet machine this one was meanwhile. */
+  readonly pace: number;
 }
 
 const port = openWorkerPort();
+const sampler = new PaceSampler();
+let sinceMs = performance.now();
 const { port: serverPort, token, onlyReads = false } = await port.next<HttpClientRequest>();
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 let took: number[] = [];
@@ -52,7 +57,8 @@ for (;;) {
   while (took.length < wanted.calls) await new Promise((resolve) => setTimeout(resolve, 2));
   const sorted = took.toSorted((a, b) => a - b);
   const at = (share: number): number => Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) * 10) / 10;
-  port.send({ calls: sorted.length, failed, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) } satisfies HttpClientReport);
+  port.send({ calls: sorted.length, failed, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), pace: Math.round(sampler.since(sinceMs) * 10) / 10 } satisfies HttpClientReport);
   took = [];
   failed = 0;
+  sinceMs = performance.now();
 }

@@ -132,15 +132,17 @@ export interface ListInput {
   /** The last key of the page before. */
   readonly after?: string;
   readonly values: boolean;
+  /** About how many characters of values are wanted at most; always at least one value. */
+  readonly charactersMax?: number;
 }
 
 export async function listState(
   { store }: Pick<Scope, "store">,
-  { prefix, limit, after, values }: ListInput,
+  { prefix, limit, after, values, charactersMax }: ListInput,
 ): Promise<{ readonly entries: readonly StateEntry[]; readonly more: boolean; readonly revision: Revision }> {
   const range = stateKeys.prefix(prefix);
-  const snapshot = await store.read(after === undefined ? range : rangeAfter(range, stateKeys.key(after)), { limit, values });
-  return { entries: snapshot.entries.map(toStateEntry), more: snapshot.more, revision: snapshot.revision };
+  const snapshot = await store.read(after === undefined ? range : rangeAfter(range, stateKeys.key(after)), { limit, values, charactersMax });
+  return { entries: snapshot.entries.map(toStateEntry), more: snapshot.more || snapshot.rest !== undefined, revision: snapshot.revision };
 }
 
 export type CommitWrite = { readonly op: "set"; readonly key: string; readonly value: Json; readonly ttlMs?: number } | { readonly op: "delete"; readonly key: string };

@@ -28,7 +28,7 @@ export interface VersionConflict {
   readonly current?: CurrentEntry;
 }
 
-/** Values read at once: a page of the largest ones is four times what an answer carries. */
+/** Values read at once: a page of the largest ones is sixteen times what an answer carries. */
 const valuesPage = 16;
 
 /** The broken version checks of a refused commit, in order, with the values as of that refusal while they fit into one answer. */

@@ -37,14 +37,15 @@ export async function readSteps(
   if (after !== undefined) range = rangeAfter(range, workflowKeys.step(runId, after));
   let left: number = answerTextMax;
   for (;;) {
-    const page = await store.read(range, { limit: Math.min(readAtOnce, limit - steps.length), reverse });
+    const page = await store.read(range, { limit: Math.min(readAtOnce, limit - steps.length), reverse, charactersMax: left });
     for (const entry of page.entries) {
       left -= JSON.stringify(entry.value).length;
       if (left < 0 && steps.length > 0) return answer(true);
       steps.push({ step: workflowKeys.stepOf(entry.key), atMs: entry.updatedAtMs, output: entry.value, writer: entry.writer, agent: entry.agent });
     }
     const last = page.entries.at(-1);
-    if (!page.more || last === undefined || steps.length >= limit) return answer(page.more);
+    const more = page.more || page.rest !== undefined;
+    if (!more || last === undefined || steps.length >= limit || left <= 0) return answer(more);
     range = reverse ? rangeBefore(range, last.key) : rangeAfter(range, last.key);
   }
 }

@@ -16,7 +16,7 @@ import {
   wholeRevisions,
 } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { compareKeys, inRange, isLive } from "../../store/ranges.ts";
+import { compareKeys, inRange, isLive, rangesFrom } from "../../store/ranges.ts";
 import type {
   Check,
   CommitResult,
@@ -69,7 +69,10 @@ export class MemoryEngine implements Engine {
     const rowOf = past === undefined ? space.entries : past.rows;
     const keys = past === undefined ? space.keys : [...past.rows.keys()].sort(compareKeys);
     const entries: Entry[] = [];
-    for (const range of options.reverse ? ranges.toReversed() : ranges) {
+    let characters = 0;
+    const order = [...ranges.keys()];
+    for (const i of options.reverse ? order.reverse() : order) {
+      const range = ranges[i] as Range;
       const start = lowerBound(keys, range.start);
       const end = range.end === undefined ? keys.length : lowerBound(keys, range.end);
       const found = keys.slice(start, end);
@@ -77,7 +80,10 @@ export class MemoryEngine implements Engine {
         const row = rowOf.get(key) as Row;
         if (!isLive(row, judgedAtMs)) continue;
         if (entries.length === limit) return { revision: options.at ?? space.revision, nowMs, entries, more: true };
+        if (characters >= (options.charactersMax ?? Number.POSITIVE_INFINITY))
+          return { revision: options.at ?? space.revision, nowMs, entries, more: false, rest: rangesFrom(ranges, i, key, options.reverse) };
         entries.push(toEntry(row, options.values !== false));
+        characters += options.values === false ? 0 : (row.json?.length ?? 0);
       }
     }
     return { revision: options.at ?? space.revision, nowMs, entries, more: false };

@@ -5,8 +5,8 @@ import type { Migration } from "./schema.ts";
 import { migrate, migrations, readPragma, rollback } from "./schema.ts";
 
 const cacheKibibytes = 32_768;
-/** Pages of the write-ahead log after which it is folded back; hot pages are then written once for many commits. */
-const checkpointPages = 4_000;
+/** Pages of the write-ahead log after which it is folded back. Nothing else is served meanwhile: more pages would be written less often, and stop everybody for longer. */
+const checkpointPages = 1_000;
 const keptWalBytes = 64 * 1_048_576;
 const cachedStatementsMax = 200;
 

@@ -11,6 +11,8 @@ export interface SqlStatement {
   run(...values: SqlValue[]): { readonly changes: number | bigint };
   get(...values: SqlValue[]): unknown;
   all(...values: SqlValue[]): unknown[];
+  /** Row by row, for whoever may stop early. Dearer than `all`. */
+  iterate(...values: SqlValue[]): Iterable<unknown>;
   setReturnArrays(asArrays: boolean): void;
 }
 

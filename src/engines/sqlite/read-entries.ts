@@ -1,7 +1,7 @@
 import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { placeOf, revisionAt } from "../../store/place.ts";
-import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
+import { rangeAfter, rangeBefore, rangesFrom, singleKey } from "../../store/ranges.ts";
 import { damagedRecord, entrySum, keyedSum, placeSum, requireSum, requireValue, textSum, versionSum } from "../../store/record-sum.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
@@ -20,15 +20,46 @@ export function readEntries(connection: Connection, space: NamespaceRow, nowMs: 
   const limit = options.limit ?? limits.readEntriesMax;
   const revision = options.at ?? space.revision;
   const readRange = options.at === undefined ? liveReader(connection, space, nowMs, options) : pastReader(connection, space, options.at, options);
-  const entries: Entry[] = [];
-  for (const range of options.reverse ? ranges.toReversed() : ranges) {
-    if (readRange(range, limit, entries)) return { revision, nowMs, entries, more: true };
+  const found = new Found(limit, options.charactersMax);
+  const { entries } = found;
+  for (let n = 0; n < ranges.length; n += 1) {
+    const i = options.reverse ? ranges.length - 1 - n : n;
+    const next = readRange(ranges[i] as Range, found);
+    if (next === undefined) continue;
+    if (found.isFull) return { revision, nowMs, entries, more: true };
+    return { revision, nowMs, entries, more: false, rest: rangesFrom(ranges, i, next, options.reverse) };
   }
   return { revision, nowMs, entries, more: false };
 }
 
-/** Appends to `entries` until there are `limit` of them; says whether the range has more. */
-type RangeReader = (range: Range, limit: number, entries: Entry[]) => boolean;
+/** The entries of one read so far. */
+class Found {
+  readonly entries: Entry[] = [];
+  readonly limit: number;
+  readonly charactersMax: number | undefined;
+  #characters = 0;
+
+  constructor(limit: number, charactersMax: number | undefined) {
+    this.limit = limit;
+    this.charactersMax = charactersMax;
+  }
+
+  add(entry: Entry, json: string | null | undefined): void {
+    this.entries.push(entry);
+    this.#characters += json?.length ?? 0;
+  }
+
+  get isFull(): boolean {
+    return this.entries.length === this.limit;
+  }
+
+  get isEnough(): boolean {
+    return this.isFull || (this.charactersMax !== undefined && this.#characters >= this.charactersMax);
+  }
+}
+
+/** Adds the range's entries until that is enough; gives the key of the first entry that is left. */
+type RangeReader = (range: Range, found: Found) => string | undefined;
 
 /** All of an entry but its value, and the sum of that. */
 const liveColumns = "kv.place, kv.k, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent";
@@ -54,16 +85,17 @@ function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, 
   const from = `${source} WHERE kv.ns = ?1 AND (kv.exp IS NULL OR kv.exp > ?2)`;
   const one = connection.arrayStatement(`${from} AND kv.k = ?3`);
   const many = connection.arrayStatement(`${from} AND kv.k >= ?3 AND kv.k < ?4 ORDER BY kv.k ${reverse ? "DESC" : "ASC"} LIMIT ?5`);
-  return (range, limit, entries) => {
+  return (range, found) => {
     const key = singleKey(range);
     // One more than wanted tells whether something is left.
-    const count = limit - entries.length + 1;
-    const rows = (key === undefined ? many.all(space.id, nowMs, startOf(range), endOf(range), count) : one.all(space.id, nowMs, key)) as LiveRow[];
-    for (const row of rows) {
-      if (entries.length === limit) return true;
-      entries.push(requireLive(space.id, row, values !== false));
+    const count = found.limit - found.entries.length + 1;
+    const bounds = [space.id, nowMs, startOf(range), endOf(range), count] as const;
+    const rows = key !== undefined ? one.all(space.id, nowMs, key) : found.charactersMax === undefined ? many.all(...bounds) : many.iterate(...bounds);
+    for (const row of rows as Iterable<LiveRow>) {
+      if (found.isEnough) return row[1];
+      found.add(requireLive(space.id, row, values !== false), values === false ? undefined : (row[8] as string | null));
     }
-    return false;
+    return undefined;
   };
 }
 
@@ -105,7 +137,7 @@ function pastReader(connection: Connection, space: NamespaceRow, at: number, { r
     return row.op === opCode.put && (row.exp === null || row.exp > judgedAtMs) ? row : undefined;
   };
 
-  return (range, limit, entries) => {
+  return (range, found) => {
     let rest = range;
     for (;;) {
       // What had ended by then was not there: a crowd of deleted keys costs nothing.
@@ -113,11 +145,11 @@ function pastReader(connection: Connection, space: NamespaceRow, at: number, { r
       for (const head of heads) {
         const row = liveThen(head);
         if (row === undefined) continue;
-        if (entries.length === limit) return true;
-        entries.push(toEntry(row));
+        if (found.isEnough) return row.k;
+        found.add(toEntry(row), row.v);
       }
       const last = heads.at(-1);
-      if (last === undefined || heads.length < headsPerRead) return false;
+      if (last === undefined || heads.length < headsPerRead) return undefined;
       rest = reverse ? rangeBefore(rest, last.k) : rangeAfter(rest, last.k);
     }
   };

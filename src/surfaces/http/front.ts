@@ -106,8 +106,9 @@ export class Front {
   }
 
   /** What is being used just now. */
-  get usage(): { readonly inFlight: number; readonly streams: number; readonly waits: number; readonly sockets: number; readonly bodyBytes: number } {
-    return { inFlight: this.#gate.inFlight, streams: this.#gate.streams, waits: this.#gate.waits, sockets: this.#sockets.size, bodyBytes: this.#bodies.heldBytes };
+  get usage(): Readonly<Record<"inFlight" | "streams" | "waits" | "sockets" | "bodyBytes" | "bodiesWaiting", number>> {
+    const { inFlight, streams, waits } = this.#gate;
+    return { inFlight, streams, waits, sockets: this.#sockets.size, bodyBytes: this.#bodies.heldBytes, bodiesWaiting: this.#bodies.waiting };
   }
 
   /** Takes no new connection and no new request, ends streams, and lets what is being answered finish; after the grace period it is cut off. */

@@ -16,8 +16,13 @@ export const httpLimits = {
   requestMsMax: 30_000,
   /** One body: 413. As much as one protocol message may have. */
   bodyBytesMax: 8_388_608,
-  /** Bodies that are held in memory at one time, of all callers: 503. */
-  bodiesBytesMax: 268_435_456,
+  /** Bodies that are held in memory at one time, of all callers and of one principal: further ones are not received yet. Each takes about four times its size until it is answered. */
+  bodiesBytesMax: 33_554_432,
+  bodiesPerPrincipalBytesMax: 12_582_912,
+  /** On top of it, for principals that hold nothing. */
+  bodiesReserveBytesMax: 8_388_608,
+  /** Requests of one principal whose bodies wait to be received: 503. */
+  bodiesWaitingPerPrincipalMax: 512,
   /** A connection on which nothing was asked for so long is closed. */
   idleMsMax: 65_000,
   /** Open connections; one more takes the place of the longest idle one, or is answered 503 where none is idle. */
@@ -49,7 +54,7 @@ export const httpLimits = {
   unreadMsMax: 30_000,
   /** Unsent answers held for one connection, and for all of them; over it the fullest ones are cut off. */
   unsentBytesMax: 33_554_432,
-  unsentTotalBytesMax: 268_435_456,
+  unsentTotalBytesMax: 134_217_728,
   /** A quiet event stream sends a comment so often: proxies keep it open, and a dead peer is noticed. */
   heartbeatMs: 15_000,
   /** How long calls may go on after the server was asked to stop. */

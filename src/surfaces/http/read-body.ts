@@ -1,52 +1,78 @@
+import type { Holding } from "../../kernel/budget.ts";
+import { Budget } from "../../kernel/budget.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HttpLimits } from "./http-limits.ts";
-import { Refusal, retryAfter } from "./refusal.ts";
+import { Refusal } from "./refusal.ts";
+import { principalKey } from "./tenants.ts";
 
 const nothing = Buffer.alloc(0);
+/** Smaller bodies are bounded by the number of requests in flight, and are not worth counting. */
+const smallBodyBytes = 16_384;
 
-/** Bodies held in memory, of all requests together. */
+/** Bodies held in memory, of all requests together and of each principal. One that finds no room stays with its sender until there is some. */
 export class Bodies {
-  readonly #limits: HttpLimits;
+  readonly #bodyBytesMax: number;
+  readonly #budget: Budget;
   #heldBytes = 0;
 
-  constructor(limits: HttpLimits) {
-    this.#limits = limits;
+  constructor({ bodyBytesMax, bodiesBytesMax, bodiesPerPrincipalBytesMax, bodiesReserveBytesMax, bodiesWaitingPerPrincipalMax }: HttpLimits) {
+    this.#bodyBytesMax = bodyBytesMax;
+    this.#budget = new Budget(bodiesBytesMax, {
+      ownerBytesMax: bodiesPerPrincipalBytesMax,
+      reserveBytesMax: bodiesReserveBytesMax,
+      ownerWaitingMax: bodiesWaitingPerPrincipalMax,
+      whatWaits: "requests of this caller are already waiting for memory to receive their bodies",
+    });
   }
 
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** The whole body. It counts as held until the exchange ends or becomes a stream. */
-  read(exchange: Exchange): Promise<Buffer> {
-    const { headers } = exchange.request;
-    const declared = headers["content-length"];
-    if (declared === "0" || (declared === undefined && headers["transfer-encoding"] === undefined)) return Promise.resolve(nothing);
-    const { bodyBytesMax } = this.#limits;
-    if (declared !== undefined && Number(declared) > bodyBytesMax) return Promise.reject(tooLarge(bodyBytesMax));
-    if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
-      return Promise.reject(new Refusal("invalid_input", "Content-Encoding: compressed bodies are not taken.", { status: 415, reason: "content_type" }));
-    if (exchange.expectsContinue) exchange.response.writeContinue();
-    return this.#receive(exchange);
+  /** Requests whose bodies wait for room. */
+  get waiting(): number {
+    return this.#budget.waiting;
   }
 
-  #receive(exchange: Exchange): Promise<Buffer> {
+  /** The whole body. It counts as held until the exchange ends or becomes a stream. */
+  async read(exchange: Exchange): Promise<Buffer> {
+    const { headers } = exchange.request;
+    const declared = headers["content-length"];
+    if (declared === "0" || (declared === undefined && headers["transfer-encoding"] === undefined)) return nothing;
+    const declaredBytes = declared === undefined ? undefined : Number(declared);
+    if (declaredBytes !== undefined && declaredBytes > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
+    if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
+      throw new Refusal("invalid_input", "Content-Encoding: compressed bodies are not taken.", { status: 415, reason: "content_type" });
+    const place = new BodyPlace(this.#budget.open(exchange.principal === undefined ? "" : principalKey(exchange.principal)));
+    exchange.releaseBody = () => place.release();
+    if (declaredBytes !== undefined && declaredBytes > smallBodyBytes) await place.take(declaredBytes);
+    if (exchange.expectsContinue) exchange.response.writeContinue();
+    return this.#receive(exchange, place, declaredBytes);
+  }
+
+  #receive(exchange: Exchange, place: BodyPlace, declaredBytes: number | undefined): Promise<Buffer> {
     const { request } = exchange;
-    const { bodyBytesMax, bodiesBytesMax } = this.#limits;
     return new Promise((resolve, reject) => {
+      // Where its size is known, each piece is copied to its place as it comes: putting many together at the end would take memory for all of them twice.
+      const whole = declaredBytes === undefined || declaredBytes <= smallBodyBytes ? undefined : Buffer.allocUnsafeSlow(declaredBytes);
       const chunks: Buffer[] = [];
       let length = 0;
       const giveBack = (): void => {
         this.#heldBytes -= length;
         length = 0;
         chunks.length = 0;
+        place.release();
       };
       const onData = (chunk: Buffer): void => {
         length += chunk.length;
         this.#heldBytes += chunk.length;
-        if (length > bodyBytesMax) fail(tooLarge(bodyBytesMax));
-        else if (this.#heldBytes > bodiesBytesMax) fail(new Refusal("unavailable", "Too many bodies are being received; nothing was changed.", { headers: retryAfter(1_000) }));
-        else chunks.push(chunk);
+        if (length > this.#bodyBytesMax) return fail(tooLarge(this.#bodyBytesMax));
+        if (whole === undefined) chunks.push(chunk);
+        else chunk.copy(whole, length - chunk.length);
+        if (declaredBytes !== undefined) return;
+        // How much will come is not known: what comes next waits until there is room for what is here.
+        request.pause();
+        place.take(chunk.length).then(() => request.resume(), fail);
       };
       const fail = (error: Error): void => {
         request.off("data", onData);
@@ -54,15 +80,39 @@ export class Bodies {
         reject(error);
       };
       request.on("data", onData);
-      request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
+      request.once("end", () => resolve(whole ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))));
       exchange.releaseBody = () => {
         // Gone in the middle: there is nobody to answer, but the promise must end.
         if (request.complete) giveBack();
-        else fail(new Refusal("cancelled", "The caller went away."));
+        else fail(gone());
       };
     });
   }
 }
+
+/** What one body holds. Released, it takes nothing any more. */
+class BodyPlace {
+  readonly #holding: Holding;
+  #isReleased = false;
+
+  constructor(holding: Holding) {
+    this.#holding = holding;
+  }
+
+  async take(bytes: number): Promise<void> {
+    await this.#holding.reserve(bytes);
+    if (!this.#isReleased) return;
+    this.#holding.release();
+    throw gone();
+  }
+
+  release(): void {
+    this.#isReleased = true;
+    this.#holding.release();
+  }
+}
+
+const gone = (): Refusal => new Refusal("cancelled", "The caller went away.");
 
 const tooLarge = (bodyBytesMax: number): Refusal =>
   new Refusal("limit_exceeded", `A body may have ${bodyBytesMax} bytes. Store large data elsewhere and keep a reference.`, { status: 413 });

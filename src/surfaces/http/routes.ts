@@ -48,14 +48,23 @@ export interface RoutesOptions {
 }
 
 const readMethods = ["GET", "HEAD"];
-/** What the dashboard's largest page takes while it is built and sent. */
-const apiAnswerBytes = 8_388_608;
+/** What the dashboard's largest answer takes while it is built and sent. */
+const apiAnswerBytesMax = 8_388_608;
+const apiAnswerBytesMin = 65_536;
+/** Until a route has answered once: most answers take far less. */
+const apiAnswerBytesFirst = 4_194_304;
+/** What is read for an answer, the answer and its text. */
+const apiAnswerFactor = 6;
+/** How fast the expectation of a route's answers falls while they are small. */
+const expectationFall = 0.9;
 
 /** Every address the server answers to. */
 export class Routes {
   readonly #options: RoutesOptions;
   readonly #api: ApiTable;
   readonly #exact: ReadonlyMap<string, Route>;
+  /** What the answers of each of the dashboard's routes took lately. */
+  readonly #apiBytes = new Map<string, number>();
 
   constructor(options: RoutesOptions) {
     this.#options = options;
@@ -108,22 +117,40 @@ export class Routes {
 
   #apiRoute(found: FoundApiRoute): Route {
     const { tenants, challenges, heartbeatMs, gates } = this.#options;
+    const pattern = found.route.path;
+    const apiBytes = this.#apiBytes;
     return {
-      pattern: found.route.path,
+      pattern,
       methods: [found.route.method],
       access: "credential",
       async handle(exchange, tools) {
         const owner = principalKey(exchange.principal as Principal);
         const gate = gates.open(owner);
-        try {
+        const expected = apiBytes.get(pattern) ?? apiAnswerBytesFirst;
+        const begin = async (): Promise<void> => {
           await gates.enter(owner);
-          await gate.hold(apiAnswerBytes);
-          const answer = await callApi({ found, exchange, tenants, challenges, readBody: () => tools.readBody(exchange) });
+          await gate.hold(expected);
+        };
+        const readBody = async (): Promise<Buffer> => {
+          const body = await tools.readBody(exchange);
+          // Not before: a body may come slowly, and until it is there no memory is needed for the answer.
+          await begin();
+          return body;
+        };
+        try {
+          if (found.route.method === "GET") await begin();
+          const answer = await callApi({ found, exchange, tenants, challenges, readBody });
           if ("events" in answer) {
             gate.release();
             tools.openStream(exchange, "events", found.params.namespace ?? tenants.defaultFor(exchange.principal as Principal));
             await sendEvents(exchange.response, answer.events, { heartbeatMs, signal: exchange.signal });
-          } else sendJson(exchange.response, answer.status ?? 200, answer.json);
+          } else {
+            const text = JSON.stringify(answer.json);
+            const took = Math.min(apiAnswerBytesMax, Math.max(apiAnswerBytesMin, text.length * apiAnswerFactor));
+            apiBytes.set(pattern, Math.max(took, expected * expectationFall));
+            gate.correct(took);
+            send(exchange.response, answer.status ?? 200, text, { "content-type": "application/json" });
+          }
         } finally {
           releaseWhenSent(gate, exchange.response);
         }

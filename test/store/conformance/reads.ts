@@ -110,6 +110,31 @@ export function readCases(open: OpenEngine): void {
     expect(await store.count(keyRange("a2"))).toBe(0);
   });
 
+  test("a read of so many characters at most, with the rest that it gives, finds everything once and in order", async () => {
+    const { store } = await openFixture(open);
+    for (let i = 0; i < 12; i += 1) await commit(store, put(`k${String(i).padStart(2, "0")}`, "x".repeat(i % 4 === 0 ? 1_000 : 10)));
+    const ranges = [{ start: "k00", end: "k05" }, keyRange("k05"), keyRange("k08"), { start: "k09" }];
+    for (const at of [undefined, 12])
+      for (const reverse of [false, true]) {
+        const whole = await store.read(ranges, { reverse, at });
+        const found: string[] = [];
+        let left: typeof whole.rest = ranges;
+        while (left !== undefined) {
+          const part: typeof whole = await store.read(left, { reverse, at, charactersMax: 1_100 });
+          const characters = part.entries.map(({ value }) => JSON.stringify(value).length);
+          // Engines elsewhere may bring everything; none stops before it has enough.
+          if (part.rest !== undefined) expect(characters.slice(0, -1).reduce((sum, length) => sum + length, 0)).toBeLessThan(1_100);
+          if (part.rest !== undefined) expect(characters.reduce((sum, length) => sum + length, 0)).toBeGreaterThanOrEqual(1_100);
+          expect(part.more).toBe(false);
+          found.push(...keysOf(part.entries));
+          left = part.rest;
+        }
+        expect(found).toEqual(keysOf(whole.entries));
+      }
+    const limited = await store.read(everything, { limit: 2, charactersMax: 1 });
+    if (limited.rest !== undefined) expect(keysOf(limited.entries)).toEqual(["k00"]);
+  });
+
   test("more than the largest page is read in pages, and a limit outside its bounds is refused", async () => {
     const { store } = await openFixture(open);
     for (let from = 0; from < limits.readEntriesMax + 100; from += 100)

@@ -65,7 +65,7 @@ describe("time", () => {
     node.requestTimeout = 1;
     await trickle((byte) => connection.write(byte), connection.closed);
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 [\s\S]*did not arrive in time/);
-    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0, bodiesWaiting: 0 }));
   });
 
   test("a connection that was answered and asks nothing more is closed", async () => {
@@ -80,7 +80,7 @@ describe("time", () => {
     const connection = await ask("/api/fixture/large");
     await soon(() => expect(seen.large).toBe(1));
     expect((await get("/livez")).status).toBe(200);
-    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0, bodiesWaiting: 0 }));
     connection.socket.resume();
     expect((await connection.closed).length).toBeLessThan(8_000_000);
   });
@@ -155,18 +155,54 @@ describe("size", () => {
     expect(await sendAndRead(2)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("bodies that are together too much are refused with 503, and taken again when there is room", async () => {
-    const { port, usage } = await open({ bodiesBytesMax: 100_000 });
+  test("bodies that are together too much are received when there is room; more of a caller than may wait are refused with 503", async () => {
+    const { port, usage } = await open({ bodiesBytesMax: 100_000, bodiesPerPrincipalBytesMax: 100_000, bodiesWaitingPerPrincipalMax: 2 });
     using slow = await connectRaw(port);
     slow.write(`${postHead(port, { "content-length": "90002" })}"${"x".repeat(80_000)}`);
     await soon(() => expect(usage().bodyBytes).toBeGreaterThan(80_000));
     const other = `${postHead(port, { "content-length": "50002" })}"${"y".repeat(50_000)}"`;
+    const waiting = [askRaw(port, other)];
+    await soon(() => expect(usage().bodiesWaiting).toBe(1));
+    // One that goes away while it waits leaves its place to others in the end.
+    const gone = await connectRaw(port);
+    gone.write(other);
+    await soon(() => expect(usage().bodiesWaiting).toBe(2));
+    gone[Symbol.dispose]();
     const refused = await askRaw(port, other);
     expect([refused.status, refused.head]).toEqual([503, expect.stringContaining("retry-after: 1")]);
+    expect(usage().bodyBytes).toBeLessThan(90_000);
     slow.write(`${"x".repeat(10_000)}"`);
     expect(await slow.closed).toMatch(/^HTTP\/1\.1 200 /);
+    for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
     expect((await askRaw(port, other)).status).toBe(200);
-    await soon(() => expect(usage().bodyBytes).toBe(0));
+    await soon(() => expect(usage()).toMatchObject({ bodyBytes: 0, bodiesWaiting: 0 }));
+  });
+
+  test("a page's request whose body comes slowly holds no memory for its answer meanwhile", async () => {
+    const { port, get, usage } = await open({ answersBytesMax: 4_194_304, answersPerPrincipalBytesMax: 4_194_304, answersReserveBytesMax: 0 });
+    using slow = await connectRaw(port);
+    slow.write(`${postHead(port, { "content-length": "20002" })}"${"x".repeat(10_000)}`);
+    await soon(() => expect(usage().bodyBytes).toBeGreaterThan(10_000));
+    let status = 0;
+    void get("/api/me").then((answer) => (status = answer.status));
+    await soon(() => expect(status).toBe(200));
+    slow.write(`${"x".repeat(10_000)}"`);
+    expect(await slow.closed).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("a body of unknown length counts for what has come of it", async () => {
+    const { port, usage } = await open({ bodiesBytesMax: 100_000, bodiesPerPrincipalBytesMax: 100_000 });
+    using slow = await connectRaw(port);
+    const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+    slow.write(`${postHead(port, { "transfer-encoding": "chunked" })}${chunk(`"${"x".repeat(80_000)}`)}`);
+    await soon(() => expect(usage().bodyBytes).toBeGreaterThan(80_000));
+    const other = askRaw(port, `${postHead(port, { "content-length": "50002" })}"${"y".repeat(50_000)}"`);
+    await soon(() => expect(usage().bodiesWaiting).toBe(1));
+    // It goes on although nothing else has ended: otherwise each would wait for the other.
+    slow.write(`${chunk(`${"x".repeat(50_000)}"`)}0\r\n\r\n`);
+    expect(await slow.closed).toMatch(/^HTTP\/1\.1 200 /);
+    expect((await other).status).toBe(200);
+    await soon(() => expect(usage()).toMatchObject({ bodyBytes: 0, bodiesWaiting: 0 }));
   });
 
   test("an answer that is too much to hold for one caller cuts that caller off, long before it would be for not reading", async () => {
@@ -289,7 +325,7 @@ describe("a caller that goes away", () => {
     connection.write(postHead(port, { "content-length": "100000" }) + "x".repeat(50_000));
     await soon(() => expect(usage().bodyBytes).toBeGreaterThan(0));
     connection[Symbol.dispose]();
-    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0 }));
+    await soon(() => expect(usage()).toEqual({ inFlight: 0, streams: 0, waits: 0, sockets: 0, bodyBytes: 0, bodiesWaiting: 0 }));
   });
 
   test("also ends what it had sent ahead, which waits behind another answer", async () => {

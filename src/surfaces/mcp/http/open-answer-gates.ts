@@ -6,7 +6,7 @@ import type { AnswerGate } from "../../../store/answer-gates.ts";
 import { AnswerGates } from "../../../store/answer-gates.ts";
 
 /** Bytes of answers being built: of all callers, of one, and what is kept for callers that hold nothing; and calls of one caller that may wait for room. */
-export const answerLimits = { bytesMax: 100_663_296, principalBytesMax: 33_554_432, reserveBytesMax: 33_554_432, principalWaitingMax: 1_024 } as const;
+export const answerLimits = { bytesMax: 67_108_864, principalBytesMax: 25_165_824, reserveBytesMax: 16_777_216, principalWaitingMax: 1_024 } as const;
 
 type AnswerLimits = { readonly [Name in keyof typeof answerLimits]: number };
 
