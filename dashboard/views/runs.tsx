@@ -47,7 +47,7 @@ const columns: readonly Column<RunRow>[] = [
   },
   {
     heading: "Tags",
-    track: "minmax(8rem, 1fr)",
+    track: "minmax(6.5rem, 1fr)",
     drop: 3.5,
     narrow: "hidden",
     cell: ({ tags }) => {
@@ -77,7 +77,7 @@ const columns: readonly Column<RunRow>[] = [
   {
     heading: "Took",
     track: "5rem",
-    drop: 2.5,
+    drop: 0.5,
     align: "end",
     narrow: "hidden",
     cell: (run) => (ended.includes(run.status) ? formatDuration(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : <span class="muted">–</span>),
