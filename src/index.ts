@@ -89,7 +89,8 @@ export type { Action, Contribution, ResearchCheckpoint, ResearchContent, Source,
 export type { SaveCheckpointResult } from "./domain/research/checkpoints.ts";
 export type { CheckpointPage, CheckpointSummary } from "./domain/research/list-checkpoints.ts";
 export type { SavedSession, SaveResult } from "./domain/sessions/sessions.ts";
-export type { CommitStateResult, CommitWrite, DeleteResult, SetResult, StateEntry } from "./domain/state/state.ts";
+export type { CommitStateResult, CommitWrite, DeleteResult, SetResult } from "./domain/state/state.ts";
+export type { StateEntry } from "./domain/state/state-entry.ts";
 export type { CurrentEntry, VersionConflict } from "./domain/state/version-conflict.ts";
 export type { StateChange, WatchInput } from "./domain/state/watch-state.ts";
 export type { ClaimResult } from "./domain/workflows/claims.ts";

@@ -177,7 +177,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be true or false",
     fallback: "false",
-    meaning: "Offer and accept only tools that change nothing. A command then makes no store either: where there is none yet it ends with `not_found`.",
+    meaning: "Offer and accept only tools that change nothing. Fails with `not_found` instead of creating a missing store.",
   },
   claimTtl: {
     flag: "claim-ttl",
@@ -268,8 +268,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a non-empty name",
     fallback: "USER@HOST:SESSION where a command needs a holder or an agent, none elsewhere",
-    meaning:
-      "Who the command line acts as: the holder of leases and claims, and the label in history. SESSION in the default is the id of the terminal session (of the parent process where the system does not tell): two terminals are two holders.",
+    meaning: "Who the command line acts as: the holder of leases and claims, and the label in history. The default is one identity per terminal window.",
   },
   host: {
     flag: "host",

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { formatClock, formatClockSeconds, formatDay, formatNumber, formatShort, plural } from "../parts/format.ts";
 import { useWidth } from "../parts/use-width.ts";
+import { hrefOf, navigate } from "../router.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { formatMoment, rangeWords, stepWords } from "./range-words.ts";
 import { linear, niceCeiling } from "./scale.ts";
@@ -13,7 +14,7 @@ const height = 148;
 const margin = { top: 8, right: 2, bottom: 20, left: 34 };
 
 /** One bar for each step of the range, the one that is still running paler. */
-export function CommitsChart({ minutes, complete, rangeMs }: Overview["commitsPerMinute"] & { readonly rangeMs: number }) {
+export function CommitsChart({ minutes, complete, rangeMs, namespace }: Overview["commitsPerMinute"] & { readonly rangeMs: number; readonly namespace: string }) {
   const [box, width] = useWidth<HTMLDivElement>();
   const [pointed, setPointed] = useState<number>();
   const named = (atMs: number): string => (rangeMs > dayMs ? `${formatDay(atMs)}, ${formatClock(atMs)}` : rangeMs < hourMs ? formatClockSeconds(atMs) : formatClock(atMs));
@@ -23,6 +24,7 @@ export function CommitsChart({ minutes, complete, rangeMs }: Overview["commitsPe
   const step = (width - margin.left - margin.right) / Math.max(1, minutes.length);
   const bar = Math.max(1, Math.min(step - 1.5, 14));
   const x = (index: number): number => margin.left + index * step + (step - bar) / 2;
+  const activityHref = (through: number): string => hrefOf(namespace, "activity", undefined, { through: String(through) });
   const shown = pointed === undefined ? undefined : minutes[pointed];
   const busiest = minutes.reduce<(typeof minutes)[number] | undefined>((best, each) => (best === undefined || each.commits > best.commits ? each : best), undefined);
   const summary =
@@ -42,7 +44,14 @@ export function CommitsChart({ minutes, complete, rangeMs }: Overview["commitsPe
           : `${named(shown.atMs)} — ${plural(shown.commits, "commit")}`
       }
       headings={["From", "Commits"]}
-      rows={minutes.filter(({ commits }) => commits > 0).map(({ atMs, commits }) => [named(atMs), formatNumber(commits)])}
+      rows={minutes
+        .filter(({ commits }) => commits > 0)
+        .map(({ atMs, commits, through }) => [
+          <a key="from" href={activityHref(through)}>
+            {named(atMs)}
+          </a>,
+          formatNumber(commits),
+        ])}
     >
       <div ref={box} class="chart-box" style={{ height: `${height}px` }}>
         {width > 0 && (
@@ -57,9 +66,11 @@ export function CommitsChart({ minutes, complete, rangeMs }: Overview["commitsPe
                 )}
               </g>
             ))}
-            {minutes.map(({ atMs, commits }, index) => (
+            {minutes.map(({ atMs, commits, through }, index) => (
+              // biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the same is reached through the table below.
               <rect
                 key={atMs}
+                onClick={() => commits > 0 && navigate(activityHref(through))}
                 class={`bar-mark${index === minutes.length - 1 ? " partial" : ""}${index === pointed ? " pointed" : ""}`}
                 x={x(index)}
                 width={bar}

@@ -1,11 +1,12 @@
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { statusTone } from "../parts/badge.tsx";
-import { formatClock, formatDuration, formatExact, plural } from "../parts/format.ts";
+import { formatDuration, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { plain } from "../parts/unseen.ts";
 import { useWidth } from "../parts/use-width.ts";
 import { hrefOf, navigate } from "../router.ts";
 import { ChartFigure } from "./chart-figure.tsx";
+import { formatMoment } from "./range-words.ts";
 import { linear, quantile } from "./scale.ts";
 
 const height = 148;
@@ -13,7 +14,7 @@ const margin = { top: 10, right: 8, bottom: 20, left: 46 };
 const ticksMs = [1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000];
 
 /** A mark for each run that ended: across by when, up by how long it took (each line is several times the one below). */
-export function DurationsChart({ runs, namespace }: { readonly runs: Overview["runDurations"]; readonly namespace: string }) {
+export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
   const [box, width] = useWidth<HTMLDivElement>();
   const marks = runs.map((run) => ({ ...run, tookMs: Math.max(1, run.endedAtMs - run.startedAtMs) }));
   const sorted = marks.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
@@ -22,9 +23,9 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
   const low = ticksMs.findLast((tick) => tick <= (sorted[0] ?? 1)) ?? 1;
   const high = ticksMs.find((tick) => tick >= (sorted.at(-1) ?? 1) && tick > low) ?? sorted.at(-1) ?? 1;
   const y = (ms: number): number => linear(Math.log(low), Math.log(high), height - margin.bottom, margin.top)(Math.log(ms));
-  const firstMs = Math.min(...marks.map(({ endedAtMs }) => endedAtMs));
-  const lastMs = Math.max(...marks.map(({ endedAtMs }) => endedAtMs));
-  const x = linear(firstMs, lastMs, margin.left + 6, width - margin.right - 6);
+  // The same span as the other charts of the page.
+  const firstMs = nowMs - rangeMs;
+  const x = linear(firstMs, nowMs, margin.left + 6, width - margin.right - 6);
   const failed = marks.filter(({ status }) => status === "failed").length;
   const summary = `The last ${plural(marks.length, "run")} that ended took ${formatDuration(median)} in the middle; 95 of 100 took no more than ${formatDuration(slow)}. ${failed === 0 ? "None" : plural(failed, "run")} failed.`;
   return (
@@ -62,10 +63,10 @@ export function DurationsChart({ runs, namespace }: { readonly runs: Overview["r
               </circle>
             ))}
             <text class="axis" x={margin.left} y={height - 5}>
-              {formatClock(firstMs)}
+              {formatMoment(firstMs, rangeMs)}
             </text>
             <text class="axis end" x={width - margin.right} y={height - 5}>
-              {formatClock(lastMs)}
+              now
             </text>
           </svg>
         )}

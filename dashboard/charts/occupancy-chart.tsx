@@ -5,8 +5,10 @@ import { Name } from "../parts/stored-text.tsx";
 import { useTicking } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import { useWidth } from "../parts/use-width.ts";
+import { navigate } from "../router.ts";
+import { subjectHref } from "../subject-href.ts";
 import { ChartFigure } from "./chart-figure.tsx";
-import { rangeWords } from "./range-words.ts";
+import { formatMoment, rangeWords } from "./range-words.ts";
 import { linear, seriesOf } from "./scale.ts";
 
 const laneHeight = 26;
@@ -19,6 +21,9 @@ const fitting = (text: string, room: number): string =>
 
 type Lane = Overview["leaseOccupancy"][number];
 
+/** A claim's lane leads to its run, any other to its lease. */
+const laneHref = (namespace: string, resource: string): string => subjectHref(namespace, { kind: "lease", subject: resource }) ?? "";
+
 const LaneName = ({ lane: { resource, title } }: { readonly lane: Lane }) =>
   title === undefined ? (
     <Name text={resource} />
@@ -30,7 +35,8 @@ const LaneName = ({ lane: { resource, title } }: { readonly lane: Lane }) =>
   );
 
 /** A lane for each resource: who held it when, over the range. A bar that reaches the right edge is held now. */
-export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupancyOf: all, leaseOccupancyComplete: complete = true, rangeMs } }: { readonly overview: Overview }) {
+export function OccupancyChart({ overview, namespace }: { readonly overview: Overview; readonly namespace: string }) {
+  const { leaseOccupancy: lanes, leaseOccupancyOf: all, leaseOccupancyComplete: complete = true, leaseOccupancySinceMs: knownMs, rangeMs } = overview;
   const [box, width] = useWidth<HTMLDivElement>();
   // Drawn again as time goes by; a pixel is about ten seconds.
   useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
@@ -44,7 +50,11 @@ export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupan
   const summary = `${complete ? "" : "At least "}${plural(all.resources, "resource")} held in the last ${rangeMs === 3_600_000 ? "hour" : rangeWords(rangeMs)}, ${all.heldNow === 0 ? "none" : formatNumber(all.heldNow)} of them now.`;
   const notes = [
     ...(all.resources > shown.length ? [`${shown.length} of ${inAll} shown${lanes.length > shown.length ? `, ${lanes.length} in the table` : ""}`] : []),
-    ...(complete ? [] : ["history does not reach further back, or there was too much to show"]),
+    ...(knownMs === undefined
+      ? complete
+        ? []
+        : ["more leases are held than were looked at"]
+      : [`who held what before ${formatMoment(knownMs, rangeMs)} was not looked up (hatched)`]),
   ];
   return (
     <ChartFigure
@@ -53,7 +63,9 @@ export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupan
       headings={["Resource", "Holder", "From", "Until", "Held for"]}
       rows={lanes.flatMap((lane) =>
         lane.spans.map(({ holder, fromMs: start, untilMs }) => [
-          <LaneName key="resource" lane={lane} />,
+          <a key="resource" href={laneHref(namespace, lane.resource)}>
+            <LaneName lane={lane} />
+          </a>,
           <Name key="holder" text={holder} mono={false} />,
           formatClock(start),
           untilMs === undefined ? "still held" : formatClock(untilMs),
@@ -76,6 +88,14 @@ export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupan
                 const at = x(fromMs + (quarter * rangeMs) / 4);
                 return <line key={quarter} class="grid-line" x1={at} x2={at} y1={0} y2={height - axisHeight} />;
               })}
+              {knownMs !== undefined && x(knownMs) > 0 && (
+                <>
+                  <pattern id="not-looked-up" width={8} height={8} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+                    <line class="hatch" x1={0} x2={0} y1={0} y2={8} />
+                  </pattern>
+                  <rect class="not-looked-up" fill="url(#not-looked-up)" x={0} y={0} width={x(knownMs)} height={height - axisHeight} />
+                </>
+              )}
               {shown.map(({ resource, spans }, lane) => (
                 <g key={resource}>
                   <line class="lane-line" x1={0} x2={width} y1={(lane + 1) * laneHeight} y2={(lane + 1) * laneHeight} />
@@ -86,7 +106,8 @@ export function OccupancyChart({ overview: { leaseOccupancy: lanes, leaseOccupan
                     const room = right - left;
                     return (
                       <g key={`${holder} ${start}`} class={`span series-${seriesOf(holder)}${untilMs === undefined ? " open" : ""}`}>
-                        <rect x={left} y={lane * laneHeight + 4} width={Math.max(2, room)} height={laneHeight - 8} rx={3}>
+                        {/* biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the same is reached through the table below. */}
+                        <rect onClick={() => navigate(laneHref(namespace, resource))} x={left} y={lane * laneHeight + 4} width={Math.max(2, room)} height={laneHeight - 8} rx={3}>
                           <title>{`${plain(holder)}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${formatDuration((untilMs ?? nowMs) - start)}`}</title>
                         </rect>
                         {room > 46 && (

@@ -8,6 +8,8 @@ interface Filter {
   readonly kind: string;
   readonly who: string;
   readonly subject: string;
+  /** Only what was done up to this revision; everything when absent. */
+  readonly through?: number;
 }
 
 interface State {
@@ -29,7 +31,7 @@ const atTopPixels = 240;
 const empty: State = { rows: [], held: [], loaded: false, loadingMore: false };
 
 /** History never changes: what happens is put on top as it is told, nothing is read twice. */
-export function useActivity(api: string, { kind, who, subject }: Filter) {
+export function useActivity(api: string, { kind, who, subject, through }: Filter) {
   const [state, setState] = useState<State>(empty);
   const latest = useRef(state);
   latest.current = state;
@@ -37,8 +39,13 @@ export function useActivity(api: string, { kind, who, subject }: Filter) {
 
   useEffect(() => {
     const stopping = new AbortController();
+    const first = through === undefined ? undefined : through + 1;
     const fits = (item: ActivityItem): boolean =>
-      item.heartbeat !== true && (kind === "" || item.kind === kind) && (who === "" || item.agent === who || item.writer === who) && item.subject.startsWith(subject);
+      (through === undefined || item.revision <= through) &&
+      item.heartbeat !== true &&
+      (kind === "" || item.kind === kind) &&
+      (who === "" || item.agent === who || item.writer === who) &&
+      item.subject.startsWith(subject);
     const fetchPage = async (before?: number): Promise<ActivityPage> => {
       let page: ActivityPage = { items: [], next: before };
       // A filter that matches little gives empty pages on the way to the next match.
@@ -51,7 +58,7 @@ export function useActivity(api: string, { kind, who, subject }: Filter) {
     };
     const reload = async (): Promise<void> => {
       try {
-        const { items, next } = await fetchPage();
+        const { items, next } = await fetchPage(first);
         setState(({ rows }) => ({
           rows: joined(
             rows.filter(({ revision }) => revision > (items[0]?.revision ?? 0)),
@@ -94,7 +101,7 @@ export function useActivity(api: string, { kind, who, subject }: Filter) {
       deaf();
       stopping.abort();
     };
-  }, [api, kind, who, subject]);
+  }, [api, kind, who, subject, through]);
 
   const { loadMore, reload, showHeld } = useRef({
     loadMore: () => actions.current.loadMore(),

@@ -25,8 +25,10 @@ export function ActivityView() {
   const who = query.get("who") ?? "";
   const subject = query.get("subject") ?? "";
   const [typed, setTyped] = useTyped({ who, subject });
-  const pages = useActivity(api, { kind, who, subject });
-  const filtered = kind !== "" || who !== "" || subject !== "";
+  const revision = Number.parseInt(query.get("through") ?? "", 10);
+  const through = Number.isSafeInteger(revision) && revision >= 0 ? revision : undefined;
+  const pages = useActivity(api, { kind, who, subject, through });
+  const filtered = kind !== "" || who !== "" || subject !== "" || through !== undefined;
   const columns: readonly Column<ActivityItem>[] = [
     { heading: "Kind", track: "5.5rem", drop: 2, narrow: "hidden", cell: (item) => <KindTag kind={item.kind} /> },
     {
@@ -93,6 +95,11 @@ export function ActivityView() {
             onInput={(event) => setTyped({ ...typed, who: event.currentTarget.value })}
           />
         </label>
+        {through !== undefined && (
+          <button type="button" class="button small" onClick={() => refine({ through: undefined })}>
+            Up to revision {through}: show all
+          </button>
+        )}
         <span class="muted count" role="status">
           {pages.loaded && `${plural(pages.rows.length, "change")}${pages.more ? " so far" : ""}`}
         </span>

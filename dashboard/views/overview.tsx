@@ -51,17 +51,17 @@ export function OverviewView() {
             <Counts overview={overview} namespace={namespace} />
             <Attention overview={overview} namespace={namespace} />
             <form class="filters" onSubmit={(event) => event.preventDefault()}>
-              <SelectFilter label="Time range of commits and leases" options={ranges} value={range} onChange={(value) => refine({ range: value })} />
+              <SelectFilter label="Time range of the charts" options={ranges} value={range} onChange={(value) => refine({ range: value })} />
             </form>
             <div class="grid">
               <Panel title={`Commits per ${stepWords(overview.rangeMs)}`} class="half">
-                <CommitsChart {...overview.commitsPerMinute} rangeMs={overview.rangeMs} />
+                <CommitsChart {...overview.commitsPerMinute} rangeMs={overview.rangeMs} namespace={namespace} />
               </Panel>
               <Panel title="Run durations" class="half" aside={overview.runDurations.length > 0 && <DurationsLegend />}>
                 {overview.runDurations.length === 0 ? (
-                  <Empty title="No run has ended yet">Each run that ends is drawn here: when it ended, and how long it took.</Empty>
+                  <Empty title={`No run ended in the last ${rangeWords(overview.rangeMs)}`}>Each run that ends is drawn here: when it ended, and how long it took.</Empty>
                 ) : (
-                  <DurationsChart runs={overview.runDurations} namespace={namespace} />
+                  <DurationsChart overview={overview} namespace={namespace} />
                 )}
               </Panel>
               <Panel title="Lease occupancy" class="whole" aside={<a href={hrefOf(namespace, "leases")}>All leases</a>}>
@@ -70,7 +70,7 @@ export function OverviewView() {
                     When agents hold leases or claim runs, this shows who had what and for how long.
                   </Empty>
                 ) : (
-                  <OccupancyChart overview={overview} />
+                  <OccupancyChart overview={overview} namespace={namespace} />
                 )}
               </Panel>
               <Panel title="Fleet" class="half" aside={overview.agents.length > 0 && `${overview.agentsMore ? "the last " : ""}${plural(overview.agents.length, "agent")}`}>

@@ -1,9 +1,8 @@
-import { useState } from "preact/hooks";
 import type { RunRow, RunStatusName, RunsPage } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { usePages } from "../data/use-pages.ts";
 import { RunStatus } from "../parts/badge.tsx";
-import { plural } from "../parts/format.ts";
+import { formatDuration, plural } from "../parts/format.ts";
 import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
 import { Empty, Listing } from "../parts/state-panels.tsx";
@@ -13,6 +12,7 @@ import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
 import { hrefOf, refine, route } from "../router.ts";
 import { runOfLease } from "../subject-href.ts";
+import { useTyped } from "../use-typed.ts";
 import { useView } from "../view-context.ts";
 
 const statuses: readonly (readonly [RunStatusName | "", string])[] = [
@@ -24,6 +24,8 @@ const statuses: readonly (readonly [RunStatusName | "", string])[] = [
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],
 ];
+
+const ended: readonly RunStatusName[] = ["done", "failed", "cancelled"];
 
 const columns: readonly Column<RunRow>[] = [
   {
@@ -43,6 +45,25 @@ const columns: readonly Column<RunRow>[] = [
     narrow: "second",
     cell: (run) => (run.agent === undefined ? <span class="muted">–</span> : <Name text={run.agent} mono={false} />),
   },
+  {
+    heading: "Tags",
+    track: "minmax(6.5rem, 1fr)",
+    drop: 3.5,
+    narrow: "hidden",
+    cell: ({ tags }) => {
+      const [first, ...others] = Object.entries(tags).map(([name, value]) => `${name}=${value}`);
+      return first === undefined ? (
+        <span class="muted">–</span>
+      ) : (
+        <>
+          <span class="tag">
+            <Name text={first} />
+          </span>
+          {others.length > 0 && <span class="muted"> +{others.length}</span>}
+        </>
+      );
+    },
+  },
   { heading: "Last step", track: "4.5rem", drop: 4, align: "end", narrow: "hidden", cell: (run) => run.lastStep },
   { heading: "Tries", track: "3rem", drop: 1, align: "end", narrow: "hidden", cell: (run) => run.attempts },
   {
@@ -53,20 +74,36 @@ const columns: readonly Column<RunRow>[] = [
     cell: (run) =>
       run.claimExpiresAtMs !== undefined && (run.status === "claimed" || run.status === "running") ? <Countdown until={run.claimExpiresAtMs} /> : <span class="muted">–</span>,
   },
+  {
+    heading: "Took",
+    track: "5rem",
+    drop: 0.5,
+    align: "end",
+    narrow: "hidden",
+    cell: (run) => (ended.includes(run.status) ? formatDuration(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : <span class="muted">–</span>),
+  },
   { heading: "Changed", track: "5.7rem", align: "end", narrow: "hidden", cell: (run) => <Ago at={run.updatedAtMs} /> },
   { heading: "Created", track: "5.7rem", drop: 2, align: "end", narrow: "second-end", labelled: true, cell: (run) => <Ago at={run.createdAtMs} /> },
 ];
+
+const fields = [
+  ["q", "Called", "name or id"],
+  ["agent", "Agent", "who has it"],
+  ["tag", "Tag", "name=value"],
+] as const;
 
 export function RunsView() {
   const { api, namespace, canWrite } = useView();
   const { query } = useCell(route);
   const status = query.get("status") ?? "";
-  const tag = query.get("tag") ?? "";
-  const [typed, setTyped] = useState(tag);
-  const filtered = status !== "" || tag !== "";
+  const [q, agent, tag] = [query.get("q") ?? "", query.get("agent") ?? "", query.get("tag") ?? ""];
+  const [typed, setTyped] = useTyped({ q, agent, tag });
+  const filtered = [status, q, agent, tag].some((value) => value !== "");
+  const badTag = tag !== "" && !tag.includes("=");
   const pages = usePages<RunsPage, RunRow>({
     path: `${api}/runs`,
-    fields: { status, tag },
+    // A tag that is still being typed is none yet.
+    fields: { status, q, agent, tag: badTag ? "" : tag },
     cursorField: "cursor",
     pageSize: 100,
     pageSizeMax: 200,
@@ -76,28 +113,24 @@ export function RunsView() {
     subjectOf: ({ kind, subject }) => (kind === "workflow" ? subject : kind === "lease" ? runOfLease(subject) : undefined),
     newcomers: filtered ? "anywhere" : "first",
   });
-  const badTag = tag !== "" && !tag.includes("=");
   return (
     <>
       <PageHead title="Runs" lead="Work that survives crashes: agents claim a run, report its steps, and another takes over where one stops." />
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault();
-          refine({ tag: typed });
-        }}
-      >
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <SelectFilter label="Status" options={statuses} value={status} onChange={(value) => refine({ status: value })} />
-        <label>
-          Tag
-          <input
-            type="search"
-            placeholder="name=value"
-            value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-            onChange={(event) => refine({ tag: event.currentTarget.value })}
-          />
-        </label>
+        {fields.map(([field, label, placeholder]) => (
+          <label key={field}>
+            {label}
+            <input
+              type="search"
+              spellcheck={false}
+              autocapitalize="off"
+              placeholder={placeholder}
+              value={typed[field]}
+              onInput={(event) => setTyped({ ...typed, [field]: event.currentTarget.value })}
+            />
+          </label>
+        ))}
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "run")}${pages.more ? " so far, scroll for more" : ""}`}
         </span>
@@ -110,7 +143,7 @@ export function RunsView() {
           what="runs"
           empty={
             filtered ? (
-              <Empty title="No run fits these filters">Choose another status or tag.</Empty>
+              <Empty title="No run fits these filters">Choose another status, name, agent or tag.</Empty>
             ) : (
               <Empty title="No runs yet">
                 An agent creates one with workflow_create

@@ -21,7 +21,7 @@ export const errorCodes = {
   rate_limited: { retry: "backoff", http: 429, exit: 6, meaning: "Too many requests or open streams of one caller; nothing was changed. Go slower." },
   unavailable: { retry: "backoff", http: 503, exit: 6, meaning: "The store cannot be reached or is too busy; nothing was changed." },
   outcome_unknown: { retry: "never", http: 503, exit: 6, meaning: "The answer was lost: the write may or may not have happened. Ask again with the same request key, or read." },
-  moved: { retry: "never", http: 410, exit: 6, meaning: "The namespace was moved to another store, which the message names; nothing was changed." },
+  moved: { retry: "never", http: 410, exit: 6, meaning: "The namespace was moved to another store; nothing was changed." },
   storage_full: { retry: "backoff", http: 507, exit: 6, meaning: "The disk or quota is full; nothing was changed." },
   store_unsupported: { retry: "never", http: 500, exit: 7, meaning: "The store cannot be opened safely here; the message says what to change." },
   store_damaged: { retry: "never", http: 500, exit: 7, meaning: "The store is damaged or not a Holdfast store; the message says what to do." },
@@ -37,6 +37,8 @@ export interface ErrorExtras {
   readonly hint?: string;
   /** Machine-readable facts; plain JSON, no secret, no path. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** The message for callers on the machine of the store, where it may name files and addresses. Everybody else gets the message itself, which names none. */
+  readonly localMessage?: string;
   readonly cause?: unknown;
 }
 
@@ -44,6 +46,7 @@ export class HoldfastError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly localMessage: string | undefined;
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -51,6 +54,7 @@ export class HoldfastError extends Error {
     this.code = code;
     this.hint = extras.hint;
     this.details = extras.details;
+    this.localMessage = extras.localMessage;
   }
 }
 

@@ -93,9 +93,9 @@ export const nextVersion = (last: number | undefined, { versionFloor, base }: Pi
 export function requireUnsealed(seal: Seal | undefined, use: "read" | "commit"): void {
   if (seal === undefined || seal.state === "copying" || (seal.state === "moving" && use === "read")) return;
   if (seal.state === "moved")
-    throw new HoldfastError("moved", `This namespace was moved to ${seal.to}; nothing was changed.`, {
+    throw new HoldfastError("moved", "This namespace was moved to another store; nothing was changed.", {
       hint: "Use that store from now on (--store or HOLDFAST_STORE).",
-      details: { to: seal.to },
+      localMessage: `This namespace was moved to ${seal.to}; nothing was changed.`,
     });
   if (seal.state === "moving")
     throw new HoldfastError("unavailable", "This namespace is being moved to another store and takes no writes for a moment; nothing was changed.", { hint: "Try again shortly." });

@@ -416,8 +416,6 @@ export interface Engine extends AsyncDisposable {
   compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted>;
   namespaces(): Promise<readonly string[]>;
   health(namespace: string): Promise<EngineHealth>;
-  /** Writes a restorable copy and returns its name; `undefined` where the engine cannot. */
-  backup(label: string): Promise<string | undefined>;
   /**
    * Reads the files that the engine keeps itself, every namespace, and names what is damaged; empty when nothing is, or where a server keeps them. `onRows` is told how many rows
    * were read. Blocks its process until it is done.

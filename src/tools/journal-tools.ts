@@ -48,7 +48,8 @@ const input = z.strictObject({
   ttl_days: z
     .number()
     .refine((days) => days > 0 && days <= daysMax, `must be above 0 and at most ${daysMax}`)
-    .optional(),
+    .optional()
+    .describe("then forgotten"),
   checkpointId: z.string().optional(),
   depth: z.enum(["minimal", "highlights", "full"]).optional().describe("full: the last 10 entries"),
   mode: z.enum(["latest", "specific", "search"]).optional().describe("specific needs checkpointId, search a query"),

@@ -23,65 +23,19 @@ const sidecarToolsets: ReadonlySet<Toolset> = new Set(["state", "workflow", "lea
 /** Holdfast's own, in none of the systems it replaces. */
 const ownTools = new Set(["state_commit", "workflow_finish"]);
 
+const workflowTools = ["workflow_create", "workflow_discover", "workflow_claim", "workflow_checkpoint", "workflow_resume", "workflow_finish"];
+
+/** Many agents on the same work: shared keys, locks, a queue of runs. */
+const coordinationTools = new Set(["state_set", "state_get", "state_delete", "state_list", "state_commit", ...workflowTools, "lease_acquire", "lease_release", "lease_renew"]);
+
 /**
  * Holdfast's own tools, one for each thing an agent does. What the replaced systems name differently (JSON-text state, sessions, research) and
  * what people do at a prompt comes by profile: near-twins side by side make models pick the wrong one.
  */
-const defaultTools = new Set([
-  "state_set",
-  "state_get",
-  "state_delete",
-  "state_list",
-  "state_commit",
-  "workflow_create",
-  "workflow_discover",
-  "workflow_claim",
-  "workflow_checkpoint",
-  "workflow_resume",
-  "workflow_finish",
-  "lease_acquire",
-  "lease_release",
-  "lease_renew",
-  "checkpoint",
-  "save_knowledge",
-  "recall_knowledge",
-  "resume",
-]);
+const defaultTools = new Set([...coordinationTools, "checkpoint", "save_knowledge", "recall_knowledge", "resume"]);
 
 /** One agent that must survive its own crash or a compaction, and leave something for the next one. */
-const codingTools = new Set([
-  "checkpoint",
-  "resume",
-  "state_set",
-  "state_get",
-  "state_list",
-  "workflow_create",
-  "workflow_discover",
-  "workflow_claim",
-  "workflow_checkpoint",
-  "workflow_resume",
-  "workflow_finish",
-  "session_save",
-  "session_restore",
-]);
-
-/** Many agents on the same work: shared keys, locks, a queue of runs. */
-const coordinationTools = new Set([
-  "state_set",
-  "state_get",
-  "state_delete",
-  "state_list",
-  "state_commit",
-  "workflow_create",
-  "workflow_discover",
-  "workflow_claim",
-  "workflow_checkpoint",
-  "workflow_resume",
-  "workflow_finish",
-  "lease_acquire",
-  "lease_release",
-  "lease_renew",
-]);
+const codingTools = new Set(["checkpoint", "resume", "state_set", "state_get", "state_list", ...workflowTools, "session_save", "session_restore"]);
 
 export interface Selection {
   readonly profile?: string;

@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../kernel/errors.ts";
-import { HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
+import type { ErrorCode, HoldfastError } from "../kernel/errors.ts";
+import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Span } from "../kernel/span.ts";
@@ -46,8 +46,10 @@ export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: T
 }
 
 async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
+  let isRepeatable = false;
   try {
     const { requestKey, rest } = takeRequestKey(args, call);
+    isRepeatable = requestKey !== undefined;
     const read = readArguments(tool, rest, base.server.profile);
     const { secrets } = base.server;
     const checkedArgs = secrets === undefined || tool.effect === "read" ? read.args : withoutSecrets(read.args, secrets);
@@ -59,9 +61,8 @@ async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, lo
   } catch (error) {
     if (!isHoldfastError(error)) return defect(tool, call, log, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     if (error.code === "internal") log("error", "tool_failed", { tool: tool.name, trace: call.span?.traceId, problem: error.stack, cause: String(error.cause) });
-    // Where a store lies now is for whoever has it on the same machine.
-    const isMovedAway = error.code === "moved" && base.server.tellsOf !== undefined;
-    return { ok: false, error: failureOf(isMovedAway ? new HoldfastError("moved", "This namespace was moved to another store; nothing was changed.") : error) };
+    const failure = failureOf(error, base.server.tellsOf === undefined);
+    return { ok: false, error: isRepeatable ? ofThisCallAlone(failure) : failure };
   }
 }
 
@@ -128,8 +129,22 @@ function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, re
   return { key: requestKey, fingerprint: fingerprint({ tool: tool.name, args, writer }) };
 }
 
-function failureOf({ code, message, hint, details }: HoldfastError): ToolFailure {
-  return { code, message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) };
+function failureOf({ code, message, localMessage, hint, details }: HoldfastError, isLocal: boolean): ToolFailure {
+  return { code, message: isLocal ? (localMessage ?? message) : message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) };
+}
+
+/** Refusals given before anybody could look for the request key. */
+const blindRefusals: ReadonlySet<ErrorCode> = new Set(["unavailable", "storage_full", "moved"]);
+
+/** A request key says that there may have been an earlier call, of which a store that cannot be asked knows nothing. */
+function ofThisCallAlone(failure: ToolFailure): ToolFailure {
+  if (!blindRefusals.has(failure.code)) return failure;
+  const hint = "An earlier call with this request key may have taken effect: ask again with the same key.";
+  return {
+    ...failure,
+    message: failure.message.replace("nothing was changed", "this call changed nothing"),
+    hint: failure.hint === undefined ? hint : `${failure.hint} ${hint}`,
+  };
 }
 
 /** Ours, not the caller's: the log gets everything, the caller one fixed sentence without stack, path or query. */

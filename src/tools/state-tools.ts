@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { answerTextMax } from "../domain/answer-text.ts";
 import { guard } from "../domain/leases/lease.ts";
-import type { CommitWrite, StateEntry } from "../domain/state/state.ts";
+import type { CommitWrite } from "../domain/state/state.ts";
 import { commitState, deleteState, listState, readState, setState, waitForState } from "../domain/state/state.ts";
+import type { StateEntry } from "../domain/state/state-entry.ts";
 import type { CurrentEntry, VersionConflict } from "../domain/state/version-conflict.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";

@@ -111,3 +111,52 @@ test("a mark in the chart of durations opens its run", async () => {
   expect(new URL(page.url()).pathname).toMatch(/^\/ns\/default\/runs\/./);
   expect(tab.faults).toEqual([]);
 });
+
+test("a bar of the chart of commits opens the activity up to its end", async () => {
+  await using tab = await desk.open("/ns/default");
+  const { page } = tab;
+  await settled(page);
+  await page.locator('.bar-mark[data-zero="false"]').first().click();
+  const upTo = page.getByRole("button", { name: /^Up to revision \d+: show all$/ });
+  await upTo.waitFor();
+  const through = Number(new URL(page.url()).searchParams.get("through"));
+  const revisions = async (): Promise<number[]> => (await page.getByRole("row").locator(".mono").allTextContents()).map(Number).filter(Number.isInteger);
+  await expect.poll(async () => (await revisions()).length).toBeGreaterThan(0);
+  expect(Math.max(...(await revisions()))).toBeLessThanOrEqual(through);
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  await upTo.click();
+  await upTo.waitFor({ state: "detached" });
+  await expect.poll(async () => Math.max(...(await revisions()))).toBeGreaterThan(through);
+  expect(tab.faults).toEqual([]);
+});
+
+test("a bar of the chart of leases opens what was held", async () => {
+  await desk.call("lease_acquire", { resource_id: "chart/bar", holder_id: "somebody", ttl_seconds: 600 });
+  await using tab = await desk.open("/ns/default");
+  const { page } = tab;
+  await settled(page);
+  await page.locator(".lanes .span.open rect").first().click();
+  await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/ns\/default\/(leases|runs\/.+)$/);
+  expect(tab.faults).toEqual([]);
+});
+
+test("runs show their tags, and are found by name, agent and tag; the filters stand in the address", async () => {
+  for (const n of [1, 2]) await desk.call("workflow_create", { name: `paint-${n}`, run_id: `paint-${n}`, tags: { colour: n === 1 ? "red" : "blue", shop: "north" } });
+  await desk.call("workflow_claim", { run_id: "paint-2", agent_id: "painter", ttl_seconds: 600 });
+  await using tab = await desk.open("/ns/default/runs");
+  const { page } = tab;
+  await settled(page);
+  await page.getByLabel("Called").fill("PAINT");
+  await page.getByText("2 runs", { exact: true }).waitFor();
+  await page.getByRole("row").filter({ hasText: "paint-1" }).getByText("colour=red").waitFor();
+  await page.getByLabel("Agent").fill("painter");
+  await page.getByText("1 run", { exact: true }).waitFor();
+  await page.getByLabel("Tag").fill("colour=blue");
+  await expect.poll(() => new URL(page.url()).search).toBe("?q=PAINT&agent=painter&tag=colour%3Dblue");
+  await page.reload();
+  await page.getByText("1 run", { exact: true }).waitFor();
+  await page.getByLabel("Agent").fill("nobody");
+  await page.getByText("No run fits these filters").waitFor();
+  expect((await checkAccessibility(page)).faults).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});

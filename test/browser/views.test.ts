@@ -32,7 +32,7 @@ const views: readonly (readonly [name: string, path: string, texts: readonly (st
   ["try it", "/ns/default/try/state_set", ["Set a key", "expected_version", "Not called yet"]],
   ["tokens", "/tokens", ["ci", "builds"]],
   ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp", "Changes so far", "the first change", "For whoever runs the server"]],
-  ["an empty namespace", "/ns/fresh", ["No run has ended yet", "Nothing was held", "No agent was here yet"]],
+  ["an empty namespace", "/ns/fresh", ["No run ended in the last 60 minutes", "Nothing was held", "No agent was here yet"]],
   ["no runs", "/ns/fresh/runs", ["No runs yet"]],
   ["no leases", "/ns/fresh/leases", ["Nothing is held"]],
   ["no keys", "/ns/fresh/keys", ["No keys yet"]],

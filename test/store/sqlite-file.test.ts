@@ -12,6 +12,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
+import { backUpFile } from "../support/back-up-file.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -38,7 +39,7 @@ test("folders are made for the owner only, and so is every file of the store, wh
     await new Promise((resolve) => setImmediate(resolve));
     expect([mode(join(folder, "deep")), mode(join(folder, "deep", "er"))]).toEqual(["700", "700"]);
     for (const name of ["store.db", "store.db-wal", "store.db-shm", "store.db-bell"]) expect([name, mode(join(folder, "deep", "er", name))]).toEqual([name, "600"]);
-    expect(mode((await engine.backup("by-hand")) as string)).toBe("600");
+    expect(mode(await backUpFile(path))).toBe("600");
   } finally {
     process.umask(umask);
   }
@@ -162,16 +163,15 @@ test("a migration that fails leaves the store as it was", async () => {
 
 test("a backup opens as a store of its own and never takes a name that is taken", async () => {
   const path = join(await temporaryFolder(), "store.db");
-  const clock = { ...systemClock, nowMs: () => 1_800_000_000_000 };
-  await openAnd({ path, clock }, async (engine) => {
+  await openAnd({ path }, async (engine) => {
     await set(engine, "a", "1");
-    const first = (await engine.backup("nightly")) as string;
+    const first = await backUpFile(path);
     await set(engine, "a", "2");
-    const second = (await engine.backup("nightly")) as string;
+    const second = await backUpFile(path);
     expect(second).not.toBe(first);
     expect(await openAnd({ path: first }, all)).toEqual([["a", "1", 1]]);
     expect(await openAnd({ path: second }, all)).toEqual([["a", "2", 2]]);
-    await expect(engine.backup("../elsewhere")).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(backUpFile(path, { label: "../elsewhere" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 });
 

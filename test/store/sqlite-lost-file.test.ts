@@ -9,6 +9,7 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { sidecarHealth } from "../../src/tools/admin-tools.ts";
+import { backUpFile } from "../support/back-up-file.ts";
 import { soon } from "../support/soon.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
 import type { StoppedTime } from "../support/stopped-time.ts";
@@ -136,7 +137,7 @@ test("an older copy moved over the file is refused at first, then used by every 
   const worker = spawnWorker<{ ok: boolean; code?: string }>("lease-holder", { path, holder: "theirs" });
   await worker.next();
   for (let i = 0; i < 50; i += 1) await set(engine, `old-${String(i).padStart(2, "0")}`, "x".repeat(500));
-  const copy = (await engine.backup("by-hand")) as string;
+  const copy = await backUpFile(path);
   for (let i = 0; i < 50; i += 1) await set(second, `late-${i}`, "y".repeat(5_000));
   await rename(copy, path);
   await expect(engine.health("shared")).rejects.toEqual(refusal("replaced"));
@@ -167,7 +168,7 @@ test("a copy that is still being written is not taken into use before it lies st
   const time = stopTime();
   const { path, engine } = await openStore();
   for (let i = 0; i < 20; i += 1) await set(engine, `key-${i}`, "x".repeat(3_000));
-  const copy = readFileSync((await engine.backup("by-hand")) as string);
+  const copy = readFileSync(await backUpFile(path));
   await unlink(path);
   await expect(engine.health("shared")).rejects.toEqual(refusal("removed"));
   for (let cut = 4_096; cut < copy.length; cut += 4_096) {

@@ -46,6 +46,18 @@ describe("watch", () => {
     expect((await run(["watch", "a\\*", "--after", "0", "--count", "1"])).stdout).toMatch(/^1 {2}\S+ \S+ {2}set a\* v1 1 {2}by tester\n$/);
   });
 
+  test("a long value is cut to the line on a terminal, and whole on a pipe", async () => {
+    const long = "x".repeat(500);
+    for (const [terminal, width] of [[true, 80] as const, [false, 500] as const]) {
+      const { run } = openCommandLine({ terminal, columns: 80 });
+      await run(["set", "k", long]);
+      const [line] = (await run(["watch", "k", "--after", "0", "--count", "1"])).stdout.replaceAll(/\u001b\[\d+m/g, "").split("\n") as [string];
+      expect(line).toMatch(/by tester$/);
+      if (terminal) expect(line.length).toBe(width);
+      else expect(line.length).toBeGreaterThan(width);
+    }
+  });
+
   test("ends with 130 when interrupted", async () => {
     const commandLine = openCommandLine();
     const watching = commandLine.run(["watch", "k"]);

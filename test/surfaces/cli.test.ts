@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { settingFlags } from "../../src/settings.ts";
+import { commandAreas, commandSummaries } from "../../src/surfaces/cli/command-areas.ts";
 import { commands } from "../../src/surfaces/cli/commands.ts";
 import { commonFlags } from "../../src/surfaces/cli/help.ts";
 import { parametersOf } from "../../src/surfaces/cli/parameters.ts";
@@ -21,7 +22,7 @@ describe("commands from tools", () => {
     for (const tool of catalog) {
       const { code, stdout } = await run([tool.name, "--help"]);
       expect([tool.name, code]).toEqual([tool.name, 0]);
-      expect(stdout).toContain(tool.title);
+      expect(stdout).toContain(commandSummaries[tool.name] ?? tool.title);
     }
   });
 
@@ -329,10 +330,22 @@ describe("finding one's way", () => {
     for (const word of ["get <key>", "doctor", "lease", "workflow", "1.2.3"]) expect(stdout).toContain(word);
   });
 
-  test("it lists the flags of every command there, but not those that nothing uses", async () => {
-    const { stdout } = await openCommandLine().run(["--help"]);
+  test("its page of flags has those of every command, but not those that nothing uses", async () => {
+    const { stdout } = await openCommandLine().run(["help", "flags"]);
     for (const flag of ["--store URL", "--namespace NAME", "--json", "--version"]) expect(stdout).toContain(flag);
     expect(stdout).not.toMatch(/--host|--port/);
+  });
+
+  test("help lists every command once, under what it is for, on one page; the flags have a page of their own", async () => {
+    const { run } = openCommandLine();
+    const { stdout } = await run(["--help"]);
+    const listed = stdout.split("\n").flatMap((line) => /^ {2}([a-z]+)(?: |$)/.exec(line)?.[1] ?? []);
+    expect(listed.toSorted()).toEqual([...new Set(commands.map(({ path }) => path[0] as string))].toSorted());
+    expect(commandAreas.map(({ title }) => stdout.indexOf(`\n${title}:\n`)).every((place, i, places) => place > (places[i - 1] ?? 0))).toBe(true);
+    expect(stdout.split("\n").length).toBeLessThan(80);
+    expect(stdout.indexOf("  install ")).toBeLessThan(stdout.indexOf("  get "));
+    expect(stdout).not.toContain("--claim-ttl");
+    expect((await run(["help", "flags"])).stdout).toContain("--claim-ttl DURATION");
   });
 
   test("help is in the words of the command line: flags and commands, not arguments and tools", async () => {
@@ -392,7 +405,7 @@ describe("finding one's way", () => {
       "Default: 60s",
       "--request-key KEY",
       "holdfast lease acquire deploy --ttl 60s",
-      "Flags of every command: holdfast --help",
+      "Flags of every command: holdfast help flags",
     ])
       expect(stdout).toContain(text);
     expect(stdout).not.toContain("--store URL");

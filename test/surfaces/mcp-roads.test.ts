@@ -7,6 +7,8 @@ import type { Era, RawConnection } from "../support/mcp-connection.ts";
 import { eras, openRaw, paramsFor, shakeHands } from "../support/mcp-connection.ts";
 import { brokenEnvelopes, oddRequest } from "../support/odd-requests.ts";
 
+const versionMember = "io.modelcontextprotocol/protocolVersion";
+
 /** One conversation; the two servers must write the same lines, byte for byte. */
 type Conversation = (connection: RawConnection, era: Era) => Promise<void>;
 
@@ -49,6 +51,7 @@ const conversations: Record<string, Conversation> = {
   },
   "a progress token": async (connection, era) => void (await connection.request("tools/call", paramsFor(era, call("state_get", { key: "k" }, { progressToken: 5 })))),
   "a page of tools that does not exist": async (connection, era) => void (await connection.request("tools/list", paramsFor(era, { cursor: "x" }))),
+  "a revision that nobody speaks": async (connection, era) => void (await connection.request("tools/list", paramsFor(era, { _meta: { [versionMember]: "2099-01-01" } }))),
   "methods nobody knows": async (connection, era) => void (await connection.request("tools/dance", paramsFor(era))),
   "state of a retry that never was": async (connection, era) => {
     await connection.request("tools/call", paramsFor(era, { ...call("state_get", { key: "k" }), requestState: 5 }));
@@ -85,6 +88,27 @@ const conversations: Record<string, Conversation> = {
     await connection.request("tools/call", paramsFor(era, call("state_get", { key: "k" })));
   },
 };
+
+describe.each(eras)("a connection of the %s era", (era) => {
+  test("refuses a revision that nobody speaks, whenever it is named", async () => {
+    await using connection = openRaw({ clock: manualClock() });
+    await shakeHands(connection, era);
+    await connection.request("tools/list", paramsFor(era));
+    const { _meta } = paramsFor("stateless") as { _meta: Record<string, unknown> };
+    for (const requested of ["2099-01-01", "x".repeat(1_000)]) {
+      const { error } = await connection.request("tools/list", { _meta: { ..._meta, [versionMember]: requested } });
+      expect(error).toMatchObject({ code: -32_022, data: { supported: ["2026-07-28"], requested: expect.stringContaining(requested.slice(0, 10)) } });
+      expect(JSON.stringify(error).length).toBeLessThan(300);
+    }
+    expect((await connection.request("tools/list", paramsFor(era))).result.tools.length).toBeGreaterThan(1);
+  });
+
+  test.each(["tools/list", "prompts/list", "resources/list", "resources/templates/list"])("has no page of %s behind a cursor that it never gave", async (method) => {
+    await using connection = openRaw({ clock: manualClock() });
+    await shakeHands(connection, era);
+    expect((await connection.request(method, paramsFor(era, { cursor: "not-a-cursor" }))).error?.code).toBe(-32_602);
+  });
+});
 
 async function record(conversation: Conversation, era: Era, directRoad: boolean): Promise<readonly string[]> {
   const connection = openRaw({ directRoad, clock: manualClock() });

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { HoldfastError } from "../../src/kernel/errors.ts";
+import { limits } from "../../src/store/limits.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { TestTools } from "./open-tools.ts";
@@ -60,6 +62,25 @@ describe("sidecar_reset", () => {
     expect((await call("session_restore", { session_id: "s" })).found).toBe(false);
     expect((await call("state_set", { key: "k", value: 1 })).version).toBe(2);
     expect((await call("lease_acquire", { resource_id: "x", holder_id: "b", ttl_seconds: 100 })).token).toBeGreaterThan(token);
+  });
+
+  test("that fails after a part was cleared does not say that nothing was changed", async () => {
+    const clock = manualClock();
+    const engine = new MemoryEngine(clock);
+    const { call, outcome } = openTools({ engine, clock });
+    for (let i = 0; i <= limits.commitWritesMax; i += 1) await call("state_set", { key: `k${i}`, value: i });
+    const commit = engine.commit.bind(engine);
+    let commits = 0;
+    engine.commit = async (...batch) => {
+      commits += 1;
+      if (commits > 1) throw new HoldfastError("unavailable", "The store is away; nothing was changed.");
+      return commit(...batch);
+    };
+    const failed = await outcome("sidecar_reset", { confirm: "test" });
+    expect(failed).toMatchObject({ ok: false, error: { code: "outcome_unknown", message: "A part of the namespace was cleared; then the store failed (unavailable)." } });
+    engine.commit = commit;
+    expect((await call("sidecar_health")).key_count).toBe(1);
+    expect(await call("sidecar_reset", { confirm: "test" })).toMatchObject({ cleared: 1 });
   });
 
   test("repeated with its request key it answers again and clears nothing more", async () => {

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { describeTool, fullSchemas } from "../../src/tools/describe-tool.ts";
 import { toolsets } from "../../src/tools/tool.ts";
@@ -51,6 +52,14 @@ const promised: readonly (readonly [name: string, parameters: string, results: s
 
 const words = (text: string): string[] => text.split(" ").filter((word) => word !== "");
 
+/** Ids, names and contents of the thing that the tool is about, and what is alike everywhere. */
+const speakForThemselves = new Set([
+  ...["key", "value", "name", "run_id", "session_id", "resource_id", "holder_id", "checkpoint_id", "checkpointId", "agent_id", "request_key"],
+  ...["limit", "cursor", "ttl_seconds", "tags", "workspace", "skill", "query", "activeFiles", "gitBranch", "content", "source"],
+  // Sage's own, which its users know.
+  ...["core_question", "thesis", "confidence", "open_questions", "sources", "tensions", "unique_contributions", "action"],
+]);
+
 describe("the contract", () => {
   test.each(catalog.map((tool) => ({ name: tool.name, tool })))("$name is what was reviewed", async ({ name, tool }) => {
     const contract = { ...describeTool(tool), toolset: tool.toolset, effect: tool.effect, positional: tool.positional, command: tool.cli?.command, checked: fullSchemas(tool) };
@@ -91,6 +100,14 @@ describe("the contract", () => {
     if (tool.effect !== "read") expect(annotations.destructiveHint).toBe(tool.effect === "destructive");
     expect(annotations.idempotentHint ?? false).toBe(tool.effect === "write-idempotent");
     for (const name of tool.positional) expect(Object.keys(inputSchema.properties)).toContain(name);
+  });
+
+  test.each(catalog)("$name explains every parameter whose name alone does not", (tool) => {
+    const { description, inputSchema } = describeTool(tool) as Answer;
+    const unexplained = Object.entries(inputSchema.properties)
+      .filter(([name, schema]) => (schema as Answer).description === undefined && (schema as Answer).enum === undefined && !new RegExp(`\\b${name}\\b`).test(description))
+      .map(([name]) => name);
+    expect(unexplained.filter((name) => !speakForThemselves.has(name) && !instructionsFor([tool]).includes(name))).toEqual([]);
   });
 
   test("siblings that a description names exist", () => {

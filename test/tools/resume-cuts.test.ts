@@ -49,3 +49,11 @@ describe("a text that does not fit a resume", () => {
     expect(formattedOutput).not.toContain("Open in this workspace");
   });
 });
+
+test("a long line of a stored text is broken between words only", async () => {
+  const { call } = openTools();
+  const words = Array.from({ length: 60 }, (_, i) => `src/part-${i}/index.ts`);
+  await call("checkpoint", { workspace: "here", description: words.join(" ") });
+  const { text } = await call("resume", { workspace: "here", max_tokens: 4_000 });
+  for (const word of words) expect(` ${(text as string).replaceAll("\n", " ")} `).toContain(` ${word} `);
+});

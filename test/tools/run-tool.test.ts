@@ -199,3 +199,28 @@ describe("request keys", () => {
     expect((await call("state_get", { key: "k", request_key: "once" })).found).toBe(true);
   });
 });
+
+describe("a refusal of a store that cannot be asked", () => {
+  const refusing = (code: "unavailable" | "storage_full" | "moved") =>
+    toolWith(() => Promise.reject(new HoldfastError(code, "The store is away; nothing was changed.", { hint: "Try again." })));
+
+  test.each(["unavailable", "storage_full", "moved"] as const)("speaks of this call alone when it has a request key: %s", async (code) => {
+    const { base } = openTools();
+    const outcome = await runTool(refusing(code), { request_key: "k" }, base, {}, () => {});
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: {
+        code,
+        message: "The store is away; this call changed nothing.",
+        hint: "Try again. An earlier call with this request key may have taken effect: ask again with the same key.",
+      },
+    });
+    expect(await runTool(refusing(code), {}, base, { requestKey: "k" }, () => {})).toEqual(outcome);
+  });
+
+  test("says that nothing was changed when there is no request key", async () => {
+    const { base } = openTools();
+    const outcome = await runTool(refusing("unavailable"), {}, base, {}, () => {});
+    expect(outcome).toMatchObject({ error: { message: "The store is away; nothing was changed.", hint: "Try again." } });
+  });
+});

@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { limits } from "../../src/store/limits.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { readExport } from "../../src/transfer/files/read-export.ts";
 import { openResetBackups, resetBackupsMax } from "../../src/transfer/files/reset-backups.ts";
@@ -31,7 +32,7 @@ async function openBackups() {
     },
   });
   const put = (namespace: string, key: string) => openNamespaceStore(engine, namespace, clock).commit({ writes: [{ op: "put", key, value: "kept" }], writer: "tester" });
-  return { clock, folder, backUp, put, mostAtOnce: () => openMost };
+  return { clock, folder, engine, backUp, put, mostAtOnce: () => openMost };
 }
 
 async function textOf(path: string): Promise<string> {
@@ -51,6 +52,33 @@ describe("a backup before a namespace is cleared", () => {
     expect(await textOf(path)).not.toContain("their");
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readdir(folder)).toEqual([basename(path)]);
+  });
+
+  test("is read page by page: others have a turn of the event loop between two pages", async () => {
+    const { engine, backUp, put } = await openBackups();
+    for (let i = 0; i < 2 * limits.dumpRecordsMax; i += 1) await put("mine", `k${i}`);
+    let [pages, inThisTurn, mostInOneTurn] = [0, 0, 0];
+    const dump = engine.dump.bind(engine);
+    engine.dump = async (namespace, query) => {
+      const page = await dump(namespace, query);
+      if (page.records.length > 1) {
+        pages += 1;
+        inThisTurn += 1;
+        mostInOneTurn = Math.max(mostInOneTurn, inThisTurn);
+      }
+      return page;
+    };
+    let isDone = false;
+    const countTurns = (): void => {
+      inThisTurn = 0;
+      if (!isDone) setImmediate(countTurns);
+    };
+    setImmediate(countTurns);
+    await backUp("mine");
+    isDone = true;
+    expect(pages).toBeGreaterThan(3);
+    // Where the namespace stands is read by a page of its own.
+    expect(mostInOneTurn).toBeLessThanOrEqual(2);
   });
 
   test("is one of the newest few of its namespace; those of others stay", async () => {

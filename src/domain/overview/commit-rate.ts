@@ -8,7 +8,7 @@ export interface CommitRate {
   /** So much happened that some minutes' beginnings are not found yet; what is shown lies close, and the next answer closer. */
   readonly estimated: boolean;
   /** Oldest first; the last one is not over yet. */
-  readonly minutes: readonly { readonly atMs: number; readonly commits: number }[];
+  readonly minutes: readonly { readonly atMs: number; readonly commits: number; readonly through: Revision }[];
   /** The revision that was current when the first of them began. */
   readonly since: Revision;
 }
@@ -55,7 +55,7 @@ export async function readCommitRate(
   const bounds = [...starts.map((atMs) => estimate(points, atMs)), revision];
   const minutes = starts.map((atMs, i) => {
     const [from, to] = [bounds[i] as Revision, bounds[i + 1] as Revision];
-    return { atMs, commits: Math.max(0, to - from - leapt(gaps, from, to)) };
+    return { atMs, commits: Math.max(0, to - from - leapt(gaps, from, to)), through: to };
   });
   const since = bounds[0] as Revision;
   return { complete: await isKept(store, since), estimated, minutes, since };

@@ -75,15 +75,18 @@ interface HeldSpan {
   readonly untilMs?: number;
 }
 
+/** From when on it is known who held what, where not everything since a moment was looked at. */
+export const knownSince = ({ holds }: RecentWork, sinceMs: number): number => Math.max(sinceMs, holds[0]?.atMs ?? sinceMs);
+
 /** Who held what since a moment. `live`: what is held now, of which the store knows since when. `complete`: whether all since that moment was looked at. */
 export function occupancyOf(
-  { holds }: RecentWork,
+  work: RecentWork,
   { sinceMs, nowMs, live, complete }: { readonly sinceMs: number; readonly nowMs: number; readonly live: readonly LeaseOverview[]; readonly complete: boolean },
 ): readonly Occupancy[] {
   // What was held before the first row that was looked at is not known, and must not be drawn.
-  const knownSinceMs = complete ? sinceMs : Math.max(sinceMs, holds[0]?.atMs ?? sinceMs);
+  const knownSinceMs = complete ? sinceMs : knownSince(work, sinceMs);
   const byResource = new Map<string, LogRow[]>(live.map(({ resource }) => [resource, []]));
-  for (const row of holds) {
+  for (const row of work.holds) {
     const resource = leaseKeys.resourceOf(row.key);
     const rows = byResource.get(resource);
     if (rows === undefined) byResource.set(resource, [row]);

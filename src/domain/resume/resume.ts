@@ -79,12 +79,15 @@ function storedLines(text: string, charactersMax: number): string[] {
   return quoted(visible(shown)).split("\n").flatMap(wrapped);
 }
 
+/** Broken at blanks: a path or a command must not come in two parts. Only a word longer than a line is cut. */
 function wrapped(line: string): string[] {
   const pieces: string[] = [];
   let rest = [...line];
   while (rest.length > longMax.lineCharacters) {
-    pieces.push(rest.slice(0, longMax.lineCharacters).join(""));
-    rest = [...quoteMark, ...rest.slice(longMax.lineCharacters)];
+    const blank = rest.lastIndexOf(" ", longMax.lineCharacters);
+    const isWord = blank <= quoteMark.length;
+    pieces.push(rest.slice(0, isWord ? longMax.lineCharacters : blank).join(""));
+    rest = [...quoteMark, ...rest.slice(isWord ? longMax.lineCharacters : blank + 1)];
   }
   return [...pieces, rest.join("")];
 }

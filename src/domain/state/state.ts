@@ -3,11 +3,13 @@ import type { Json } from "../../kernel/json.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import { readVersion } from "../../store/read-version.ts";
-import type { Check, Entry, FailedCheck, Revision } from "../../store/store.ts";
+import type { Check, FailedCheck, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { stateKeys } from "../keyspace.ts";
+import type { StateEntry } from "./state-entry.ts";
+import { toStateEntry } from "./state-entry.ts";
 import type { VersionConflict } from "./version-conflict.ts";
 import { readConflicts } from "./version-conflict.ts";
 
@@ -16,19 +18,6 @@ export interface LeaseGuard {
   readonly resource: string;
   readonly token: number;
   readonly checks: readonly Check[];
-}
-
-export interface StateEntry {
-  readonly key: string;
-  readonly value: Json;
-  readonly version: number;
-  readonly revision: Revision;
-  readonly updatedAtMs: number;
-  /** The authenticated writer. */
-  readonly updatedBy: string;
-  /** The name that writer gave itself. */
-  readonly agent?: string;
-  readonly expiresAtMs?: number;
 }
 
 export interface SetInput {
@@ -213,14 +202,3 @@ function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): 
     details: { resource_id: guard.resource, token: guard.token },
   });
 }
-
-const toStateEntry = (entry: Omit<Entry, "createdAtMs">): StateEntry => ({
-  key: stateKeys.nameOf(entry.key),
-  value: entry.value,
-  version: entry.version,
-  revision: entry.revision,
-  updatedAtMs: entry.updatedAtMs,
-  updatedBy: entry.writer,
-  agent: entry.agent,
-  expiresAtMs: entry.expiresAtMs,
-});

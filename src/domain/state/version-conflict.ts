@@ -1,24 +1,14 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { keyRange } from "../../store/ranges.ts";
-import type { Entry, FailedCheck, Revision, Store } from "../../store/store.ts";
+import type { FailedCheck, Revision, Store } from "../../store/store.ts";
 import { answerTextMax } from "../answer-text.ts";
 import { stateKeys } from "../keyspace.ts";
+import type { StateEntry } from "./state-entry.ts";
+import { toStateEntry } from "./state-entry.ts";
 
-/** The entry that stands in the way of a write. */
-export interface CurrentEntry {
-  readonly key: string;
-  /** Absent when the values of one refusal do not fit into one answer together, or are no longer kept. */
-  readonly value?: Json;
-  readonly version: number;
-  readonly revision: Revision;
-  readonly updatedAtMs: number;
-  /** The authenticated writer. */
-  readonly updatedBy: string;
-  /** The name that writer gave itself. */
-  readonly agent?: string;
-  readonly expiresAtMs?: number;
-}
+/** The entry that stands in the way of a write. Its value is absent when the values of one refusal do not fit into one answer together, or are no longer kept. */
+export type CurrentEntry = Omit<StateEntry, "value"> & Partial<Pick<StateEntry, "value">>;
 
 export interface VersionConflict {
   readonly ok: false;
@@ -49,7 +39,7 @@ export async function readConflicts(store: Store, failed: readonly FailedCheck[]
       const isSent = value !== undefined && length <= left;
       if (isSent) left -= length;
       isFull ||= value !== undefined && !isSent;
-      const current = entry && { ...currentEntry(entry), ...(isSent ? { value } : {}) };
+      const current = entry && withValue(toStateEntry(entry), isSent ? value : undefined);
       conflicts.push({ ok: false, key: stateKeys.nameOf(key), expectedVersion, actualVersion: entry?.version ?? 0, current });
     }
   }
@@ -68,12 +58,4 @@ async function readValues(store: Store, keys: ReadonlySet<string>, at: Revision)
   }
 }
 
-const currentEntry = (entry: Entry): Omit<CurrentEntry, "value"> => ({
-  key: stateKeys.nameOf(entry.key),
-  version: entry.version,
-  revision: entry.revision,
-  updatedAtMs: entry.updatedAtMs,
-  updatedBy: entry.writer,
-  agent: entry.agent,
-  expiresAtMs: entry.expiresAtMs,
-});
+const withValue = ({ value: _, ...entry }: StateEntry, value: Json | undefined): CurrentEntry => (value === undefined ? entry : { ...entry, value });

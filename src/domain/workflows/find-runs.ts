@@ -17,6 +17,8 @@ export interface FindInput {
   readonly status?: RunStatus;
   /** Only runs a claim would win now, in the order claims take them; otherwise newest first. */
   readonly claimable: boolean;
+  /** Only runs that it accepts. */
+  readonly accepts?: (run: RunView) => boolean;
   readonly limit: number;
   /** Where the page before ended. */
   readonly after?: string;
@@ -79,7 +81,7 @@ async function readIndex({ store }: Reader, input: FindInput, cursor: string | u
 }
 
 async function lookForRuns(scope: Reader, input: FindInput, lapsed: readonly string[] = [], firstPage?: IndexPage): Promise<FoundRuns> {
-  const { tags, status, claimable, limit, after, scannedMax = scannedUsually } = input;
+  const { tags, status, claimable, accepts = () => true, limit, after, scannedMax = scannedUsually } = input;
   const whole = indexOf(input);
   const runs: RunView[] = [];
   let cursor = after;
@@ -94,7 +96,8 @@ async function lookForRuns(scope: Reader, input: FindInput, lapsed: readonly str
       if (runs.length === limit) return { runs, next: cursor };
       cursor = key.slice(whole.start.length);
       const view = views[i];
-      if (view !== undefined && hasTags(view, tags) && (status === undefined || view.status === status) && !(claimable && view.claimExpiresAtMs !== undefined)) runs.push(view);
+      if (view === undefined || !hasTags(view, tags) || (status !== undefined && view.status !== status) || (claimable && view.claimExpiresAtMs !== undefined)) continue;
+      if (accepts(view)) runs.push(view);
     }
     if (!page.more) return { runs };
   }

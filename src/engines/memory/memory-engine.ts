@@ -328,10 +328,6 @@ export class MemoryEngine implements Engine {
     };
   }
 
-  async backup(): Promise<undefined> {
-    return undefined;
-  }
-
   async checkFiles(): Promise<readonly string[]> {
     return [];
   }

@@ -214,11 +214,6 @@ class PostgresEngine implements Engine {
     });
   }
 
-  /** A copy of a database is made by PostgreSQL's own tools. */
-  async backup(): Promise<undefined> {
-    return undefined;
-  }
-
   async checkFiles(): Promise<readonly string[]> {
     return [];
   }

@@ -248,10 +248,6 @@ class RedisEngine implements Engine {
     );
   }
 
-  async backup(): Promise<undefined> {
-    return undefined;
-  }
-
   async checkFiles(): Promise<readonly string[]> {
     return [];
   }

@@ -239,10 +239,6 @@ class SqliteEngine implements Engine {
     return healthOf(this.#driver, this.#path, space, settings, this.#clock.aheadMs(namespace, space));
   }
 
-  backup(label: string): Promise<string> {
-    return this.#perform(({ connection }) => writeBackup(connection.database, this.#path, label, this.#host.nowMs()));
-  }
-
   checkFiles(onRows?: (rows: number) => void): Promise<readonly string[]> {
     return this.#reading((connection) => [...checkPages(connection.database), ...checkRecords(connection, onRows)]);
   }

@@ -155,5 +155,5 @@ export interface Command {
 export const exitCodes = { ok: 0, negative: 1, interrupted: 130 } as const;
 
 /** What scripts read of a failure, in the same shape as the MCP surface gives it. */
-export const errorJson = ({ code, message, hint, details }: Pick<HoldfastError, "code" | "message" | "hint" | "details">): string =>
-  `${JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) } })}\n`;
+export const errorJson = ({ code, message, localMessage, hint, details }: Pick<HoldfastError, "code" | "message" | "hint" | "details"> & Partial<HoldfastError>): string =>
+  `${JSON.stringify({ error: { code, message: localMessage ?? message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) } })}\n`;

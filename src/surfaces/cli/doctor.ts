@@ -43,7 +43,7 @@ async function runDoctor({ host, flags, json }: Invocation): Promise<number> {
     if (!isHoldfastError(error) || error.code === "invalid_input") throw error;
     // Before the first use this is as it should be.
     const isFresh = error.code === "not_found";
-    findings.push({ check: "store", status: isFresh ? "warn" : "fail", says: error.message, fix: error.hint ?? errorCodes[error.code].meaning });
+    findings.push({ check: "store", status: isFresh ? "warn" : "fail", says: error.localMessage ?? error.message, fix: error.hint ?? errorCodes[error.code].meaning });
   }
   findings.push(...profileCosts());
   const failed = findings.some(({ status }) => status === "fail");

@@ -3,7 +3,8 @@ import { safeText } from "./terminal-text.ts";
 
 /** How a command ends that failed: its exit code from the error table, and one line for standard error. */
 export function describeFailure(error: unknown): { readonly exitCode: number; readonly line: string } {
-  if (isHoldfastError(error)) return { exitCode: errorCodes[error.code].exit, line: lineOf(`${error.message}${error.hint === undefined ? "" : ` (${error.hint})`}`) };
+  if (isHoldfastError(error))
+    return { exitCode: errorCodes[error.code].exit, line: lineOf(`${error.localMessage ?? error.message}${error.hint === undefined ? "" : ` (${error.hint})`}`) };
   return { exitCode: errorCodes.internal.exit, line: lineOf(`a defect ended the command: ${error instanceof Error ? error.message : String(error)}`) };
 }
 

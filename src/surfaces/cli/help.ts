@@ -1,4 +1,5 @@
 import type { CliHost, Command, DocumentedFlag, Output } from "./command.ts";
+import { commandAreas } from "./command-areas.ts";
 import { wrap } from "./terminal-text.ts";
 
 export const commonFlags: readonly DocumentedFlag[] = [
@@ -34,7 +35,7 @@ export function commandHelp(command: Command, { stdout, flags: everywhere }: Pic
     ),
     section("Flags", flagRows(flags), width),
     command.examples.length === 0 ? "" : `Examples:\n${command.examples.map((example) => `  ${example}\n`).join("")}`,
-    "Flags of every command: holdfast --help\n",
+    "Flags of every command: holdfast help flags\n",
   ]
     .filter((part) => part !== "")
     .join("\n");
@@ -52,32 +53,35 @@ export function groupHelp(group: string, commands: readonly Command[], width: nu
   ].join("\n");
 }
 
-/** What `holdfast` shows on a terminal: what a newcomer wants, what every command takes, and where the rest is. */
+/** Those that a beginner needs; `holdfast help flags` has the rest. */
+const firstFlags = ["store", "namespace", "json"];
+
+/** What `holdfast` shows on a terminal: the commands by what they are for, and where the rest is. */
 export function overview({ version, flags, stdout }: Pick<CliHost, "version" | "flags" | "stdout">, commands: readonly Command[]): string {
   const width = widthOf(stdout);
-  const groups = [...new Set(commands.filter((command) => command.path.length > 1).map((command) => command.path[0] as string))];
-  const ofGroup = (group: string): string =>
-    commands
-      .filter((command) => command.path.length > 1 && command.path[0] === group)
-      .map((command) => command.path[1])
-      .join(", ");
+  const rowOf = (word: string): readonly [string, string][] => {
+    const [group, alone] = [commands.filter(({ path }) => path[0] === word && path.length > 1), commands.find(({ path }) => path.join(" ") === word)];
+    return [
+      ...(alone === undefined ? [] : [[usageOf(alone).slice("holdfast ".length), alone.summary] as [string, string]]),
+      ...(group.length === 0 ? [] : [[`${word} COMMAND`, group.map(({ path }) => path[1]).join(", ")] as [string, string]]),
+    ];
+  };
+  const shown = [...commonFlags, ...flags].filter(({ name }) => firstFlags.includes(name)).map((flag) => [flagUsage(flag), firstSentence(flag.meaning)] as const);
   return [
     `holdfast ${version}: durable shared state for AI agents\n`,
     `${wrap("Started by an MCP client with a pipe on standard input, it serves MCP. On a terminal:", width)}\n`,
-    section(
-      "Commands",
-      commands.filter((command) => command.path.length === 1).map((command) => [usageOf(command).slice("holdfast ".length), command.summary]),
-      width,
-    ),
-    section(
-      "Groups",
-      groups.map((group) => [group, ofGroup(group)]),
-      width,
-    ),
-    section("Flags of every command", flagRows([...commonFlags, { name: "version", meaning: "Show the version (before any command; also -v)." }, ...flags]), width),
-    "holdfast COMMAND --help says more; holdfast doctor checks this machine.\n",
+    ...commandAreas.map(({ title, words }) => section(title, words.flatMap(rowOf), width)),
+    section("Flags", shown, width),
+    `${wrap("holdfast COMMAND --help says more; holdfast help flags lists the flags of every command.", width)}\n`,
   ].join("\n");
 }
+
+/** What `holdfast help flags` shows. */
+export const flagsHelp = ({ flags, stdout }: Pick<CliHost, "flags" | "stdout">): string =>
+  section("Flags of every command", flagRows([...commonFlags, { name: "version", meaning: "Show the version (before any command; also -v)." }, ...flags]), widthOf(stdout));
+
+/** A list shows what a flag is for; all of it is behind `help flags`. */
+const firstSentence = (text: string): string => /^.*?\.(?=\s)/s.exec(text)?.[0] ?? text;
 
 const flagRows = (flags: readonly DocumentedFlag[]): (readonly [string, string])[] => flags.filter(({ hidden }) => hidden !== true).map((flag) => [flagUsage(flag), flag.meaning]);
 

@@ -36,7 +36,7 @@ export const importCommand: Command = {
     { name: "with-tokens", meaning: "Of an export: import its access tokens too. Whoever holds one of them can then use this store's server." },
     { name: "undo", meaning: "Of an export: empty what a broken-off import of this file left." },
     { name: "dry-run", meaning: "Show what would happen, and change nothing." },
-    { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
+    { name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." },
   ],
   examples: [
     "holdfast import ~/.hermes/checkpoints.db",

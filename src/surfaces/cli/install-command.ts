@@ -31,7 +31,7 @@ const clientOperand = { name: "client", meaning: `One of ${clientNames}.`, choic
 const changeFlags = [
   { name: "scope", takes: "user|project", choices: ["user", "project"], meaning: "The user's own files, or those of the project in the current folder. Default: user." },
   { name: "dry-run", meaning: "Show what would change, and change nothing." },
-  { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
+  { name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." },
 ] as const;
 
 export const installCommand: Command = {
@@ -68,7 +68,7 @@ export const installCommand: Command = {
 
 export const uninstallCommand: Command = {
   path: ["uninstall"],
-  summary: "Take out of an MCP client what install put in",
+  summary: "Remove Holdfast from an MCP client",
   details:
     "Removes the server, skills, hooks and instructions, the files and folders that were made for them, and the copies that were kept. A file that nobody changed since gets its earlier content back to the byte; in any other only our part goes. Stored data stays.",
   operands: "<client>",

@@ -95,6 +95,11 @@ async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen
       done.push({ namespace, moved: "already moved" });
       continue;
     }
+    const copied = staysOpen ? await readCopy(source, destination) : undefined;
+    if (copied !== undefined) {
+      done.push({ namespace, moved: copied });
+      continue;
+    }
     const moved = await moveNamespace({
       source,
       destination,
@@ -125,6 +130,15 @@ interface Side {
 }
 
 const factsOf = async ({ engine, namespace }: Side): Promise<NamespaceFacts> => (await engine.dump(namespace, { part: "keys" })).facts;
+
+/** What is there is what the source was at that moment: an earlier run, stopped at a later namespace, copied it whole. */
+async function readCopy(source: Side, destination: Side): Promise<Moved | undefined> {
+  const facts = await factsOf(destination);
+  if (facts.seal !== undefined || facts.revision === 0) return undefined;
+  const { compareNamespaces } = await import("../../transfer/stores/compare-namespaces.ts");
+  const compared = await compareNamespaces(source, destination, { facts });
+  return compared.equal ? { ok: true, facts, records: compared.records, sha256: compared.sha256, pausedMs: 0 } : undefined;
+}
 
 /** To this very store, and complete there: an earlier run got that far. */
 async function isMovedAlready(source: Side, destination: Side, to: string): Promise<boolean> {

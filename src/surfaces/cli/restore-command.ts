@@ -25,7 +25,7 @@ export const restoreCommand: Command = {
     { name: "in-place", meaning: "Change the namespace that is in use (--namespace) back." },
     { name: "dry-run", meaning: "Read and check the file, and change nothing." },
     { name: "undo", meaning: "Empty what a broken-off restore of this file left." },
-    { name: "yes", meaning: "Do not ask. Needed where nobody can be asked." },
+    { name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." },
   ],
   examples: [
     "holdfast restore monday.jsonl.gz --store sqlite:./fresh.db --yes",

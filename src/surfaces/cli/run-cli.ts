@@ -4,7 +4,7 @@ import { parseArgv } from "./argv.ts";
 import type { CliHost, Command } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
 import { commands } from "./commands.ts";
-import { commandHelp, commonFlags, groupHelp, overview, widthOf } from "./help.ts";
+import { commandHelp, commonFlags, flagsHelp, groupHelp, overview, widthOf } from "./help.ts";
 
 /** Runs one command line and gives its exit code. Failures are thrown as HoldfastError, or printed as JSON with `--json`. */
 export async function runCli(args: readonly string[], host: CliHost): Promise<number> {
@@ -14,6 +14,7 @@ export async function runCli(args: readonly string[], host: CliHost): Promise<nu
   const words = asksHelp ? head.words.slice(1) : head.words;
   const [first, second] = words;
   if (first === undefined) return print(host, overview(host, commands));
+  if (asksHelp && first === "flags" && second === undefined) return print(host, flagsHelp(host));
   if (first === "version" && second === undefined) return print(host, `${host.version}\n`);
   const command = findCommand(first, second);
   if (command === undefined) return showGroup(first, second, host);

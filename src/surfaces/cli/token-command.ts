@@ -55,7 +55,7 @@ const tokenRevokeCommand: Command = {
   summary: "End a token for good, on every server within two seconds",
   operands: "<id>",
   operandMeanings: [{ name: "id", meaning: "The id that token list shows, or as much of its beginning as only one token has." }],
-  flags: [{ name: "yes", meaning: "Do not ask. Needed where nobody can be asked." }],
+  flags: [{ name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." }],
   examples: ["holdfast token revoke 3f9a", "holdfast token revoke 3f9a61c07b12de45 --yes --json"],
   run: runRevoke,
 };

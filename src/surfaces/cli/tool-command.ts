@@ -9,6 +9,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { hintInCliWords, inCliWords } from "./cli-vocabulary.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
+import { commandSummaries } from "./command-areas.ts";
 import { commandPath } from "./command-path.ts";
 import type { Parameter } from "./parameters.ts";
 import { parametersOf, toFlag } from "./parameters.ts";
@@ -50,7 +51,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
   return {
     path,
     alias: tool.name,
-    summary: tool.title,
+    summary: commandSummaries[tool.name] ?? tool.title,
     details: inCliWords(tool, descriptionOf(tool)),
     operands: positional
       .map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`))

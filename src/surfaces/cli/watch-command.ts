@@ -4,7 +4,7 @@ import { invalidInput } from "../../kernel/errors.ts";
 import { everything } from "../../store/ranges.ts";
 import type { Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
-import { dim, formatTime, safeText, styleFor } from "./terminal-text.ts";
+import { dim, formatTime, safeText, shorten, styleFor, textWidth } from "./terminal-text.ts";
 
 export const watchCommand: Command = {
   path: ["watch"],
@@ -46,10 +46,9 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
         );
       else {
         const when = formatTime(changedAtMs / 1_000, { ...style, nowMs: changedAtMs }).slice(0, 19);
-        const value = change.op === "set" ? ` ${safeText(JSON.stringify(change.value))}` : "";
-        host.stdout.write(
-          `${dim(style, `${change.revision}  ${when}`)}  ${change.op} ${safeText(change.key)} v${change.version}${value}  ${dim(style, `by ${safeText(changedBy)}`)}\n`,
-        );
+        const [start, middle, end] = [`${change.revision}  ${when}`, `  ${change.op} ${safeText(change.key)} v${change.version}`, `by ${safeText(changedBy)}`];
+        const value = change.op === "set" ? ` ${fitting(safeText(JSON.stringify(change.value)), `${start}${middle}   ${end}`, style.columns)}` : "";
+        host.stdout.write(`${dim(style, start)}${middle}${value}  ${dim(style, end)}\n`);
       }
       seen += 1;
       if (seen >= count) return exitCodes.ok;
@@ -59,6 +58,12 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
   }
   return exitCodes.interrupted;
 }
+
+const valueColumnsMin = 20;
+
+/** On a terminal a change is one line, whatever stands beside the value; on a pipe and with --json there is all of it. */
+const fitting = (value: string, beside: string, columns: number | undefined): string =>
+  columns === undefined ? value : shorten(value, Math.max(valueColumnsMin, columns - textWidth(beside)));
 
 /** `build/*` is a prefix, `build/\*` the key that ends with a star. */
 function targetOf(pattern: string): WatchInput {

@@ -81,12 +81,17 @@ export interface Overview {
   };
   /** How many of the newest `of` runs failed: no index has every failed run. */
   readonly failedRuns: { readonly count: number; readonly of: number };
-  /** The range in sixty equal steps, of a minute each for an hour, oldest first. `complete`: false where history does not reach back that far. `estimated`: of a very busy hour, close at first and closer with each answer. */
-  readonly commitsPerMinute: { readonly complete: boolean; readonly estimated?: boolean; readonly minutes: readonly { readonly atMs: number; readonly commits: number }[] };
-  /** Ended runs, newest first. */
+  /** The range in sixty equal steps, of a minute each for an hour, oldest first. `through`: the revision that each step ended with. `complete`: false where history does not reach back that far. `estimated`: of a very busy hour, close at first and closer with each answer. */
+  readonly commitsPerMinute: {
+    readonly complete: boolean;
+    readonly estimated?: boolean;
+    readonly minutes: readonly { readonly atMs: number; readonly commits: number; readonly through: number }[];
+  };
+  /** Runs that ended within the range, of the newest ones, newest first. */
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
-  /** Who held what within the range; an open end is held now. */
+  /** Who held what within the range; an open end is held now. `leaseOccupancySinceMs`: before it nobody looked, so that an empty place says nothing. */
   readonly leaseOccupancyComplete?: boolean;
+  readonly leaseOccupancySinceMs?: number;
   readonly leaseOccupancy: readonly {
     readonly resource: string;
     /** The name of the run whose claim it is. */

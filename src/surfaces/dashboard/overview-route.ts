@@ -8,7 +8,7 @@ import type { Gaps, RateMemory } from "../../domain/overview/commit-rate.ts";
 import { newRateMemory, readCommitRate, stepsShown } from "../../domain/overview/commit-rate.ts";
 import { readCounts } from "../../domain/overview/counts.ts";
 import type { Occupancy, RecentWork } from "../../domain/overview/recent-work.ts";
-import { followWork, newRecentWork, occupancyOf } from "../../domain/overview/recent-work.ts";
+import { followWork, knownSince, newRecentWork, occupancyOf } from "../../domain/overview/recent-work.ts";
 import type { StuckWork } from "../../domain/overview/stuck-work.ts";
 import { findStuckWork } from "../../domain/overview/stuck-work.ts";
 import { findRuns } from "../../domain/workflows/find-runs.ts";
@@ -90,10 +90,11 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     counts,
     failedRuns: { count: found.runs.filter(({ status }) => status === "failed").length, of: found.runs.length },
     commitsPerMinute: { complete: commits.complete, ...(commits.estimated ? { estimated: true } : {}), minutes: commits.minutes },
-    runDurations: durationsOf(found.runs),
+    runDurations: durationsOf(found.runs, sinceMs),
     leaseOccupancy: lanes,
     leaseOccupancyOf: { resources: occupancy.length, heldNow: occupancy.filter(isHeldNow).length },
     leaseOccupancyComplete: complete && !more,
+    ...(complete ? {} : { leaseOccupancySinceMs: knownSince(memory.work, sinceMs) }),
     agentsMore: memory.work.agents.size > looked.agents,
     agents: agents.map((last) => {
       const agent = last.agent ?? last.writer;
@@ -118,9 +119,9 @@ function didOf({ kind, operation, subject, title, written }: Activity): string {
 
 const gapsIn = ({ facts }: HealthView): Gaps => (Array.isArray(facts.gaps) ? (facts.gaps as unknown as Gaps) : []);
 
-const durationsOf = (runs: readonly RunView[]): Overview["runDurations"] =>
+const durationsOf = (runs: readonly RunView[], sinceMs: number): Overview["runDurations"] =>
   runs
-    .filter(({ status }) => status === "done" || status === "failed" || status === "cancelled")
+    .filter(({ status, updatedAtMs }) => (status === "done" || status === "failed" || status === "cancelled") && updatedAtMs >= sinceMs)
     .sort((a, b) => b.updatedAtMs - a.updatedAtMs)
     .slice(0, looked.durations)
     .map(({ runId, name, status, startedAtMs, createdAtMs, updatedAtMs }) => ({ runId, name, status, startedAtMs: startedAtMs ?? createdAtMs, endedAtMs: updatedAtMs }));

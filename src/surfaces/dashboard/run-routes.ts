@@ -28,9 +28,11 @@ const runs: ApiRoute = {
   path: "/api/ns/:namespace/runs",
   needs: "read",
   async handle({ base, query }) {
-    const { status, tag, cursor, limit } = readQuery(query, {
+    const { status, tag, q, agent, cursor, limit } = readQuery(query, {
       status: oneOf(runStatuses),
       tag: texts(16, tagBytesMax),
+      q: text(limits.keyBytesMax),
+      agent: text(limits.keyBytesMax),
       cursor: text(cursorBytesMax),
       limit: pageSize({ default: 50, max: 200 }),
     });
@@ -38,6 +40,7 @@ const runs: ApiRoute = {
       tags: tag.map(toTag),
       status,
       claimable: false,
+      accepts: (run) => (agent === undefined || run.agentId === agent) && (q === undefined || isCalled(run, q)),
       limit,
       scannedMax: 1_000,
       after: cursor === undefined ? undefined : fromCursor("runs", cursor),
@@ -46,6 +49,9 @@ const runs: ApiRoute = {
     return { json: page };
   },
 };
+
+/** Its name or its id contains the text, in letters of any size. */
+const isCalled = ({ name, runId }: RunView, text: string): boolean => [name, runId].some((word) => word.toLowerCase().includes(text.toLowerCase()));
 
 function toTag(given: string): readonly [name: string, value: string] {
   const split = given.indexOf("=");

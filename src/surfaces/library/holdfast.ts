@@ -1,7 +1,8 @@
 import type { HistoryPage, HistoryQuery } from "../../domain/history/history.ts";
 import type { AcquireResult, HeldLease, RenewResult } from "../../domain/leases/leases.ts";
 import type { SavedSession, SaveResult } from "../../domain/sessions/sessions.ts";
-import type { CommitStateResult, CommitWrite, DeleteResult, SetResult, StateEntry } from "../../domain/state/state.ts";
+import type { CommitStateResult, CommitWrite, DeleteResult, SetResult } from "../../domain/state/state.ts";
+import type { StateEntry } from "../../domain/state/state-entry.ts";
 import type { StateChange, WatchInput } from "../../domain/state/watch-state.ts";
 import type { ClaimResult } from "../../domain/workflows/claims.ts";
 import type { FoundRuns, ResumedRun } from "../../domain/workflows/find-runs.ts";

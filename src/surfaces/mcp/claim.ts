@@ -1,4 +1,4 @@
-import { statelessVersion } from "./greeting.ts";
+import { handshakeVersions, statelessVersion } from "./greeting.ts";
 import type { Params } from "./json-rpc.ts";
 import { isPlainObject } from "./json-rpc.ts";
 
@@ -23,6 +23,13 @@ export function claimOf(params: Params | undefined): Claim {
   if (meta[key.version] !== statelessVersion || key.logLevel in meta) return "other";
   const client = meta[key.client];
   return (client === undefined || isPlainImplementation(client)) && isPlainCapabilities(meta[key.capabilities]) ? "plain" : "other";
+}
+
+/** The revision that a message names and nobody here speaks. The SDK asks only the first message of a connection for it. */
+export function unknownVersionIn(params: Params | undefined): string | undefined {
+  const version = (params?._meta as Record<string, unknown> | undefined)?.[key.version];
+  const isKnown = typeof version !== "string" || version === statelessVersion || (handshakeVersions as readonly string[]).includes(version);
+  return isKnown ? undefined : version;
 }
 
 /** Icons have a structure of their own and go to the SDK. */

@@ -26,7 +26,7 @@ interface Reply {
 
 export type Message = Request | Notification | Reply;
 
-export const rpcErrors = { parse: -32700, invalidRequest: -32600, invalidParams: -32602, internal: -32603 } as const;
+export const rpcErrors = { parse: -32700, invalidRequest: -32600, invalidParams: -32602, internal: -32603, unsupportedVersion: -32022 } as const;
 
 export const isRequest = (message: Message): message is Request => "method" in message && "id" in message;
 export const isNotification = (message: Message): message is Notification => "method" in message && !("id" in message);

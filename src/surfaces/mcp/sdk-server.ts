@@ -47,7 +47,7 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.onerror = (error) => log("warn", "protocol_problem", { problem: error.message.slice(0, 300) });
 
   server.setRequestHandler("tools/list", ({ params }) => {
-    if (params?.cursor !== undefined) throw invalidParams("cursor: the list has one page");
+    requireOnePage(params);
     return { tools: JSON.parse(calls.listJson) };
   });
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
@@ -59,7 +59,10 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
     return { content: texts.map((text) => ({ type: "text" as const, text })), structuredContent: structured, ...(isError ? { isError } : {}) };
   });
 
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: resources.templates }));
+  server.setRequestHandler("resources/templates/list", ({ params }) => {
+    requireOnePage(params);
+    return { resourceTemplates: resources.templates };
+  });
   server.setRequestHandler("resources/list", ({ params }, { mcpReq }) => named(mcpReq, async () => ({ ...(await resources.list(params?.cursor)) })));
   server.setRequestHandler("resources/read", ({ params: { uri } }, { mcpReq }) =>
     named({ ...mcpReq, uri }, async () => {
@@ -92,14 +95,16 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   );
 
   if (capabilities.prompts !== undefined) {
-    server.setRequestHandler("prompts/list", () => ({
-      prompts: prompts.map(({ name, title, description, arguments: known }) => ({
+    server.setRequestHandler("prompts/list", ({ params }) => {
+      requireOnePage(params);
+      const listed = prompts.map(({ name, title, description, arguments: known }) => ({
         name,
         title,
         description,
         arguments: known.map((argument) => ({ ...argument, required: false })),
-      })),
-    }));
+      }));
+      return { prompts: listed };
+    });
     server.setRequestHandler("prompts/get", ({ params: { name, arguments: args = {} } }, { mcpReq }) =>
       named({ ...mcpReq, prompt: prompts.some((known) => known.name === name) ? name : undefined }, async () => {
         const prompt = prompts.find((candidate) => candidate.name === name);
@@ -128,6 +133,11 @@ type Named = Pick<TracedRequest, "method" | "id" | "uri" | "prompt"> & { readonl
 
 const protocolError = ({ code, message, data }: ReturnType<typeof rpcFailureOf>): ProtocolError => new ProtocolError(code, message, data);
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+/** No cursor was ever given for these lists. */
+function requireOnePage(params: { readonly cursor?: string } | undefined): void {
+  if (params?.cursor !== undefined) throw invalidParams("cursor: the list has one page");
+}
 
 /** It repeats the URI twice. */
 const notFound = (uri: string): ProtocolError => (uri.length > uriCharactersMax ? invalidParams(`uri: may have ${uriCharactersMax} characters`) : new ResourceNotFoundError(uri));

@@ -3,12 +3,14 @@ import { Budget } from "../../kernel/budget.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { AnswerGates } from "../../store/answer-gates.ts";
+import { shortened } from "../../tools/input-problems.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { unknownVersionIn } from "./claim.ts";
 import { ClientRoots } from "./client-roots.ts";
 import { DirectAnswers } from "./direct-answers.ts";
 import { DirectRoad } from "./direct-road.ts";
-import { greet } from "./greeting.ts";
+import { greet, statelessVersion } from "./greeting.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Message, RequestId } from "./json-rpc.ts";
 import { errorLine, isRequest, rpcErrors } from "./json-rpc.ts";
@@ -186,6 +188,12 @@ class Connection {
     }
     const { message } = read;
     if (isRequest(message) && message.method === "initialize") this.#takesBatches = message.params?.protocolVersion === batchVersion;
+    const unknown = isRequest(message) ? unknownVersionIn(message.params) : undefined;
+    if (isRequest(message) && unknown !== undefined) {
+      const requested = shortened(unknown);
+      this.#refuse(`Unsupported protocol version: ${requested}`, message.id, rpcErrors.unsupportedVersion, { supported: [statelessVersion], requested });
+      return;
+    }
     if (this.#roots.notice(message)) return;
     if (this.#road?.take(message, this.#laneLoading === undefined)) return;
     if (this.#lane !== undefined) {
@@ -223,9 +231,9 @@ class Connection {
     }
   }
 
-  #refuse(problem: string, id: RequestId | null = null, code: number = rpcErrors.invalidRequest): void {
+  #refuse(problem: string, id: RequestId | null = null, code: number = rpcErrors.invalidRequest, data?: unknown): void {
     this.#options.log("info", "message_refused", { problem });
-    this.#writer.write(errorLine(id, code, problem));
+    this.#writer.write(errorLine(id, code, problem, data));
   }
 
   /** What waits for something gives up at once; what else is in flight may finish, briefly, and everything is answered. */

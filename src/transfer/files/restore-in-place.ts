@@ -2,6 +2,7 @@ import { recordOf } from "../../domain/admin/reset.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { limits } from "../../store/limits.ts";
+import { partlyDone } from "../../store/partly-done.ts";
 import { compareKeys, everything, isLive, rangeAfter } from "../../store/ranges.ts";
 import type { Check, Entry, Range, Snapshot, Store, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
@@ -34,7 +35,9 @@ export async function restoreInPlace(
   const { store } = scope;
   let [written, removed, same, revision] = [0, 0, 0, 0];
   for (let range: Range | undefined = everything; range !== undefined; ) {
-    const page: Page = await commitPage(scope, store, past, range);
+    const page: Page = await commitPage(scope, store, past, range).catch((error: unknown) => {
+      throw written + removed === 0 ? error : partlyDone(error, "A part of the namespace was restored", "Run the same command again: what is restored stays restored.");
+    });
     written += page.written;
     removed += page.removed;
     same += page.same;

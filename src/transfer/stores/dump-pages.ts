@@ -5,6 +5,9 @@ export type RequestPlace = { readonly keptUntilMs: number; readonly key?: string
 
 export const firstRequest: RequestPlace = { keptUntilMs: 0 };
 
+/** An engine in this process reads a page without letting go of the thread: whoever else it serves has a turn before each. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 interface Page<R extends StoredRecord> extends DumpPage {
   readonly records: readonly R[];
 }
@@ -12,6 +15,7 @@ interface Page<R extends StoredRecord> extends DumpPage {
 /** The log from a revision on, page after page, each of its own moment. */
 export async function* logPages(engine: Engine, namespace: string, after = 0): AsyncGenerator<Page<StoredLogRow>> {
   for (let from = after; ; ) {
+    await turn();
     const page = (await engine.dump(namespace, { part: "log", after: from })) as Page<StoredLogRow>;
     yield page;
     if (page.done) return;
@@ -21,6 +25,7 @@ export async function* logPages(engine: Engine, namespace: string, after = 0): A
 
 export async function* keyPages(engine: Engine, namespace: string, after?: string): AsyncGenerator<Page<StoredKey>> {
   for (let from = after; ; ) {
+    await turn();
     const page = (await engine.dump(namespace, { part: "keys", after: from })) as Page<StoredKey>;
     yield page;
     if (page.done) return;
@@ -30,6 +35,7 @@ export async function* keyPages(engine: Engine, namespace: string, after?: strin
 
 export async function* requestPages(engine: Engine, namespace: string, from: RequestPlace = firstRequest): AsyncGenerator<Page<StoredRequestKey>> {
   for (let after = from; ; ) {
+    await turn();
     const page = (await engine.dump(namespace, { part: "requests", after })) as Page<StoredRequestKey>;
     yield page;
     if (page.done) return;
@@ -41,6 +47,7 @@ export async function* requestPages(engine: Engine, namespace: string, from: Req
 /** What changed after a revision: log rows, and behind them the keys they touch. */
 export async function* changePages(engine: Engine, namespace: string, after: Revision): AsyncGenerator<Page<StoredLogRow | StoredKey> & { readonly through: Revision }> {
   for (let from = after; ; ) {
+    await turn();
     const page = (await engine.dump(namespace, { part: "changes", after: from })) as Page<StoredLogRow | StoredKey>;
     from = page.done ? page.facts.revision : (page.records.findLast(({ kind }) => kind === "log") as StoredLogRow).revision;
     yield { ...page, through: from };

@@ -59,6 +59,23 @@ describe("the overview", () => {
     expect(failedRuns).toEqual({ count: 3, of: 100 });
   });
 
+  test("draws the runs that ended within the range", async () => {
+    const api = openMemoryApi();
+    await workAsTeam(api, api.clock);
+    api.clock.advance(2 * 3_600_000);
+    const ended = async (range: string) => (await api.get<Overview>(path, { range })).runDurations.map(({ runId }) => runId);
+    expect([await ended("1h"), await ended("6h")]).toEqual([[], ["import"]]);
+  });
+
+  test("says which revision each step of the chart of commits ended with", async () => {
+    const api = openMemoryApi();
+    await api.agent("state_set", { key: "k", value: 1 });
+    api.clock.advance(10 * 60_000);
+    await api.agent("state_set", { key: "k", value: 2 });
+    const { minutes } = (await api.get<Overview>(path)).commitsPerMinute;
+    expect(minutes.filter(({ commits }) => commits > 0).map(({ through }) => through)).toEqual([1, 2]);
+  });
+
   test("covers the range that is asked for, in sixty steps", async () => {
     const api = openMemoryApi();
     await api.agent("state_set", { key: "k", value: 1 });
@@ -130,8 +147,9 @@ describe("the overview", () => {
     }
     await api.agent("lease_release", { resource_id: "deploy", holder_id: "worker-1" });
     await api.engine.compact("team", { ageMs: 1e12, revisions: 2, tombstones: 10 }, 1_000);
-    const { leaseOccupancy, leaseOccupancyComplete } = await api.get<Overview>(path);
+    const { leaseOccupancy, leaseOccupancyComplete, leaseOccupancySinceMs } = await api.get<Overview>(path);
     expect(leaseOccupancyComplete).toBe(false);
+    expect(leaseOccupancySinceMs).toBe(leaseOccupancy[0]?.spans[0]?.fromMs);
     expect(leaseOccupancy).toEqual([{ resource: "deploy", spans: [{ holder: "worker-1", fromMs: startMs + 120_000, untilMs: startMs + 140_000 }] }]);
   });
 

@@ -93,6 +93,8 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
     ]);
     expect((await api.get<RunsPage>(`${ns}/runs`, { status: "done", tag: ["team=shop"] })).runs.map(({ runId }) => runId)).toEqual(["import"]);
     expect((await api.get<RunsPage>(`${ns}/runs`, { tag: "team=other" })).runs).toEqual([]);
+    const found = async (query: Readonly<Record<string, string>>) => (await api.get<RunsPage>(`${ns}/runs`, query)).runs.map(({ runId }) => runId);
+    expect(await Promise.all([found({ q: "NIGHTLY" }), found({ q: "impor" }), found({ q: "elsewhere" }), found({ agent: "nobody" })])).toEqual([["import"], ["import"], [], []]);
     const detail = await api.get<RunDetail>(`${ns}/run`, { id: "import" });
     expect(detail).toMatchObject({
       run: { name: "nightly import", status: "done", tags: { team: "shop" }, agent: "worker-2", lastStep: 2, attempts: 2, priority: 3, startedAtMs: 1_800_000_060_000 },

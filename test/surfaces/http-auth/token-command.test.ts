@@ -146,7 +146,7 @@ describe("the system namespace", () => {
 
 test("token is in the help, and completion knows its flags and roles", async () => {
   const { run } = openCommandLine();
-  expect((await run(["--help"])).stdout).toMatch(/token +create, list, revoke/);
+  expect((await run(["--help"])).stdout).toMatch(/token COMMAND +create, list, revoke/);
   expect((await run(["token", "create", "--help"])).stdout).toContain("--role ROLE");
   const { stdout } = await run(["completion", "bash"]);
   expect(stdout).toContain('"token create"*" --role") words="read write admin"');
