@@ -4,7 +4,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // More than two cores can use: tests wait for disks, servers and processes half of the time.
+    maxWorkers: 3,
     // Files share a process, and with it every module that was loaded: loading them again for each file took a third of the time.
     isolate: false,
     // No test is judged by how long it took: scripts/test ends a run in which nothing happens any more, and names the test that was running.
