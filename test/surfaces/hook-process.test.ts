@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -20,15 +20,24 @@ beforeEach(() => {
   count += 1;
   // The folder of the build lies inside a repository; a home of its own below it is where looking for one ends.
   project = join(built.folder, `home-${count}`, "project");
-  mkdirSync(join(project, "src"), { recursive: true });
   const store = `sqlite:${join(built.folder, `data-${count}`, "holdfast.db")}`;
   const author = { GIT_AUTHOR_NAME: "A", GIT_AUTHOR_EMAIL: "a@example.org", GIT_COMMITTER_NAME: "A", GIT_COMMITTER_EMAIL: "a@example.org" };
   env = { PATH: process.env.PATH, HOME: join(built.folder, `home-${count}`), HOLDFAST_STORE: store, HOLDFAST_HOOK_TIMEOUT: "1h", GIT_CONFIG_NOSYSTEM: "1", ...author };
-  git("init", "--quiet", "--initial-branch", "queue");
-  writeFileSync(join(project, "src", "queue.ts"), "export const queue = [];\n");
-  git("add", ".");
-  git("commit", "--quiet", "--message", "Add the retry queue");
+  const template = join(built.folder, "template");
+  if (!existsSync(template)) makeRepository(template);
+  cpSync(template, project, { recursive: true });
 });
+
+function makeRepository(folder: string): void {
+  mkdirSync(join(folder, "src"), { recursive: true });
+  writeFileSync(join(folder, "src", "queue.ts"), "export const queue = [];\n");
+  for (const args of [
+    ["init", "--quiet", "--initial-branch", "queue"],
+    ["add", "."],
+    ["commit", "--quiet", "--message", "Add the retry queue"],
+  ])
+    execFileSync("git", args, { cwd: folder, env });
+}
 
 const git = (...args: string[]) => execFileSync("git", args, { cwd: project, env, encoding: "utf8" });
 const run = (...args: string[]) => startExecutable(built.main, args, { env, cwd: project }).finished;
