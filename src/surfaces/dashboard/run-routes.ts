@@ -42,7 +42,7 @@ const runs: ApiRoute = {
       claimable: false,
       accepts: (run) => (agent === undefined || run.agentId === agent) && (q === undefined || isCalled(run, q)),
       limit,
-      scannedMax: 1_000,
+      scannedMax: 500,
       after: cursor === undefined ? undefined : fromCursor("runs", cursor),
     });
     const page: RunsPage = { runs: found.runs.map(toRunRow), ...(found.next === undefined ? {} : { next: toCursor("runs", found.next) }) };
