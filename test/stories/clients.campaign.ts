@@ -38,7 +38,7 @@ beforeAll(async () => {
     OPENCODE_DISABLE_MODELS_FETCH: "1",
   };
   const author = { GIT_AUTHOR_NAME: "A", GIT_AUTHOR_EMAIL: "a@example.org", GIT_COMMITTER_NAME: "A", GIT_COMMITTER_EMAIL: "a@example.org", GIT_CONFIG_NOSYSTEM: "1" };
-  env = { PATH: process.env.PATH ?? "", HOME: home, NO_COLOR: "1", GEMINI_CLI_TRUST_WORKSPACE: "true", ...quiet, ...author };
+  env = { PATH: process.env.PATH ?? "", HOME: home, TMPDIR: tmpdir(), NO_COLOR: "1", GEMINI_CLI_TRUST_WORKSPACE: "true", ...quiet, ...author };
 });
 afterAll(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
 
