@@ -5,15 +5,11 @@ import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
-import { everything } from "../../src/store/ranges.ts";
-import type { Store } from "../../src/store/store.ts";
-import { atPace } from "../support/pace.ts";
 import { onFreePort } from "../support/servers/free-port.ts";
 import { startSentinel } from "../support/servers/redis-sentinel.ts";
 import { startRedis } from "../support/servers/redis-server.ts";
-import { soon } from "../support/soon.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { codeOf, commit, commitOf, put } from "./conformance/fixture.ts";
+import { codeOf, commit, put } from "./conformance/fixture.ts";
 
 test("a cluster URL for a server that is none, and the other way round, say which one to use", async () => {
   await using node = await startRedis({ args: ["--cluster-enabled", "yes"] });
@@ -23,41 +19,6 @@ test("a cluster URL for a server that is none, and the other way round, say whic
   await using group = await startSentinel();
   expect(await codeOf(openRedisEngine({ url: `redis+cluster://127.0.0.1:${group.servers[0]?.port}?deadline=10s` }))).toBe("store_unsupported");
   expect(await codeOf(openRedisEngine({ url: `redis+sentinel://127.0.0.1:${group.sentinels[0]?.port}/unknown?deadline=1s` }))).toBe("unavailable");
-});
-
-/** The promise for a server that is gone; the calls' own deadline is far away. */
-const givenUpMs = 2_000;
-
-async function expectGivenUp(store: Store): Promise<void> {
-  for (const call of [() => store.read(everything), () => store.commit(commitOf(put("a", 2)))]) {
-    const { ms, pace, value } = await atPace(() => codeOf(call()));
-    expect(value).toBe("unavailable");
-    expect(ms).toBeLessThan(givenUpMs * pace);
-  }
-}
-
-test("a cluster of which no node is left is given up within two seconds, and found again when it is back", async () => {
-  await using node = await startRedis({ args: ["--cluster-enabled", "yes"] });
-  await node.command("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
-  await node.waitUntil("call the cluster whole", async () => String(await node.command("CLUSTER", "INFO")).includes("cluster_state:ok"));
-  await using engine = await openRedisEngine({ url: `redis+cluster://127.0.0.1:${node.port}?deadline=30s` });
-  const store = openNamespaceStore(engine, "n", systemClock);
-  await commit(store, put("a"));
-  await node.kill9();
-  await expectGivenUp(store);
-  await node.restart();
-  expect((await soon(() => store.read(everything))).entries).toMatchObject([{ key: "a" }]);
-});
-
-test("a primary that is gone is given up within two seconds, whether its sentinels are there or not", async () => {
-  await using group = await startSentinel({ downAfterMs: 60_000 });
-  await using engine = await openRedisEngine({ url: `${group.url}?deadline=30s` });
-  const store = openNamespaceStore(engine, "n", systemClock);
-  await commit(store, put("a"));
-  await (await group.primary()).kill9();
-  await expectGivenUp(store);
-  await Promise.all(group.sentinels.map((sentinel) => sentinel.kill9()));
-  await expectGivenUp(store);
 });
 
 test("TLS: a server whose certificate is trusted is used, any other is refused with the fix", async () => {

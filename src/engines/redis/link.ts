@@ -37,7 +37,7 @@ export interface LinkUse {
 
 /**
  * How long connections may be refused before calls are refused too. A server that restarts is back by then; one that is gone must not use up every
- * call's deadline, also where sentinels or a cluster will name another one: that takes longer than callers should wait without a word.
+ * call's deadline. Only where one address is all there is: sentinels and clusters name another server, and that takes longer.
  */
 const refusedMsMax = 1_500;
 const retryMsMin = 30;
@@ -85,16 +85,11 @@ export class Link {
       if (this.#closed) throw closedError();
       if (this.#connected !== undefined) return this.#connected;
       this.#connecting ??= this.#connect();
-      const patienceMs = isRefusal(this.#failure) ? this.#refusedMsMax : this.#settings.deadlineMs;
+      const patienceMs = this.#settings.topology === "single" && isRefusal(this.#failure) ? refusedMsMax : this.#settings.deadlineMs;
       const endMs = Math.min(untilMs, Math.max(this.#downSinceMs + patienceMs, soonestMs));
       if (isFinal(this.#failure) || performance.now() >= endMs) throw connectError(this.#failure, this.#settings.prefix);
       await this.#change(endMs);
     }
-  }
-
-  /** Connections have been refused for so long that calls are refused without waiting. */
-  get isGone(): boolean {
-    return this.#connected === undefined && isRefusal(this.#failure) && performance.now() >= this.#downSinceMs + refusedMsMax;
   }
 
   /** What is known now, without waiting. */
@@ -115,11 +110,6 @@ export class Link {
     hangUp(this.#redis);
     this.#connected = undefined;
     this.#wake?.();
-  }
-
-  /** Other nodes are asked beside a scout: there is no need to wait for one that refuses. */
-  get #refusedMsMax(): number {
-    return this.#isScout ? 0 : refusedMsMax;
   }
 
   #lose(): void {

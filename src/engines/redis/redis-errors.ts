@@ -28,11 +28,8 @@ export const isFinal = (error: unknown): boolean =>
   error instanceof HoldfastError && (error.code === "store_unsupported" || error.code === "store_newer" || error.code === "store_damaged");
 
 /** Nobody listens there: unlike silence, an answer, and one that waiting seldom changes. */
-export function isRefusal(error: unknown): boolean {
-  if (!(error instanceof HoldfastError) || error.code !== "unavailable" || !(error.cause instanceof Error)) return false;
-  // The driver asks one sentinel after the other, and gives the last one's failure in its own words alone.
-  return (error.cause as NodeJS.ErrnoException).code === "ECONNREFUSED" || error.cause.message.startsWith("All sentinels are unreachable");
-}
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof HoldfastError && error.code === "unavailable" && (error.cause as { readonly code?: unknown } | undefined)?.code === "ECONNREFUSED";
 
 const unavailable = (message: string, hint: string, cause?: unknown): HoldfastError => new HoldfastError("unavailable", `${message}; nothing was changed.`, { hint, cause });
 

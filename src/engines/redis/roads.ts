@@ -129,18 +129,14 @@ export class RedisRoads implements Roads {
     for (let attempt = 0; ; attempt += 1) {
       if (this.#closed) throw closedError();
       let place: { readonly link: Link; readonly connected: Connected; readonly address: string };
-      let tried: string | undefined;
       const isAsking = asking !== undefined;
       try {
-        tried = asking ?? (await this.#addressOf(key, untilMs));
-        place = await this.#reach(tried, use, untilMs);
+        place = await this.#reach(asking ?? (await this.#addressOf(key, untilMs)), use, untilMs);
       } catch (error) {
         if (this.#map === undefined || isFinal(error) || performance.now() >= untilMs) throw error;
-        const isGone = tried !== undefined && this.#node(tried)[use].isGone;
         // Another node may have taken the slot over meanwhile.
         await this.#pause(attempt, untilMs);
         await this.#map.renew(untilMs).catch(() => {});
-        if (isGone && (await this.#addressOf(key, untilMs)) === tried) throw error;
         continue;
       } finally {
         asking = undefined;
