@@ -11,6 +11,7 @@ import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
 import { Answer, Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, Prose } from "../parts/stored-text.tsx";
+import { TextFilters } from "../parts/text-filters.tsx";
 import { At } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import { hrefOf, refine, route } from "../router.ts";
@@ -57,19 +58,7 @@ export function JournalView() {
           value={workspace}
           onChange={(value) => refine({ workspace: value })}
         />
-        {filterFields.map(([name, label, placeholder]) => (
-          <label key={name}>
-            {label}
-            <input
-              type="search"
-              spellcheck={false}
-              autocapitalize="off"
-              placeholder={placeholder}
-              value={typed[name]}
-              onInput={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}
-            />
-          </label>
-        ))}
+        <TextFilters fields={filterFields} typed={typed} onType={setTyped} />
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "entry", "entries")}${pages.more ? " so far" : ""}`}
         </span>

@@ -3,10 +3,12 @@ import { useCell } from "../cell.ts";
 import { usePages } from "../data/use-pages.ts";
 import { RunStatus } from "../parts/badge.tsx";
 import { formatDuration, plural } from "../parts/format.ts";
+import { LoadMore } from "../parts/load-more.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
 import { Empty, Listing } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
+import { TextFilters } from "../parts/text-filters.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
 import type { Column } from "../parts/windowed-table.tsx";
 import { WindowedTable } from "../parts/windowed-table.tsx";
@@ -118,19 +120,7 @@ export function RunsView() {
       <PageHead title="Runs" lead="Work that survives crashes: agents claim a run, report its steps, and another takes over where one stops." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <SelectFilter label="Status" options={statuses} value={status} onChange={(value) => refine({ status: value })} />
-        {fields.map(([field, label, placeholder]) => (
-          <label key={field}>
-            {label}
-            <input
-              type="search"
-              spellcheck={false}
-              autocapitalize="off"
-              placeholder={placeholder}
-              value={typed[field]}
-              onInput={(event) => setTyped({ ...typed, [field]: event.currentTarget.value })}
-            />
-          </label>
-        ))}
+        <TextFilters fields={fields} typed={typed} onType={setTyped} />
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "run")}${pages.more ? " so far, scroll for more" : ""}`}
         </span>
@@ -143,7 +133,12 @@ export function RunsView() {
           what="runs"
           empty={
             filtered ? (
-              <Empty title="No run fits these filters">Choose another status, name, agent or tag.</Empty>
+              <>
+                <Empty title={pages.more ? "No run fits these filters so far" : "No run fits these filters"}>
+                  {pages.more ? "Older runs were not looked at yet." : "Choose another status, name, agent or tag."}
+                </Empty>
+                <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Look at older runs" />
+              </>
             ) : (
               <Empty title="No runs yet">
                 An agent creates one with workflow_create

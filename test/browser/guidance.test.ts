@@ -156,7 +156,15 @@ test("runs show their tags, and are found by name, agent and tag; the filters st
   await page.reload();
   await page.getByText("1 run", { exact: true }).waitFor();
   await page.getByLabel("Agent").fill("nobody");
-  await page.getByText("No run fits these filters").waitFor();
+  await page.getByText("No run fits these filters", { exact: true }).waitFor();
   expect((await checkAccessibility(page)).faults).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});
+
+test("a run behind more than one page looks through is found: the page looks on by itself", async () => {
+  await desk.call("workflow_create", { name: "needle", run_id: "needle" });
+  for (let from = 0; from < 520; from += 40) await Promise.all(Array.from({ length: 40 }, (_, i) => desk.call("workflow_create", { name: `straw-${from + i}` })));
+  await using tab = await desk.open("/ns/default/runs?q=needle");
+  await tab.page.getByText("1 run", { exact: true }).waitFor();
   expect(tab.faults).toEqual([]);
 });
