@@ -15,6 +15,17 @@ const sampleRatio = (): number => {
   return (performance.now() - startMs) / quietMs;
 };
 
+/**
+ * How many times slower than on a quiet machine of that kind the processor itself is, for limits of processor time: others that compete for it make a
+ * process wait, and do not count.
+ */
+export function processorPace(): number {
+  const before = process.cpuUsage();
+  for (let i = 0; i < 20; i += 1) createHash("sha256").update(work).digest();
+  const { user, system } = process.cpuUsage(before);
+  return Math.max(1, (user + system) / 1_000 / 20 / quietMs);
+}
+
 /** What wants to run now, by the processors there are to run it: a short piece of work gets its turn at once, a long one only so often. */
 function contention(): number {
   return runnable() / availableParallelism();
