@@ -17,6 +17,14 @@ export const connection = cell<Connection>({ state: "connecting" });
 /** Tells one change from every other. */
 export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
 
+/** A list may have been read after a change and before it was told: such a change is in both. */
+export function unseen(items: readonly ActivityItem[], shown: readonly ActivityItem[]): readonly ActivityItem[] {
+  const keys = new Set(shown.map(activityKey));
+  return items.filter((item) => !keys.has(activityKey(item)));
+}
+
+export const joined = (first: readonly ActivityItem[], second: readonly ActivityItem[]): readonly ActivityItem[] => [...first, ...unseen(second, first)];
+
 /** What came in one go, oldest first; `everything`: what is on the page may be outdated in any way. */
 export type News = { readonly changes: readonly ActivityItem[]; readonly everything: boolean };
 

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
 import type { ApiFailure } from "./api-client.ts";
 import { asFailure, callApi, queryText } from "./api-client.ts";
-import { activityKey, listen, streamStands } from "./live.ts";
+import { joined, listen, streamStands, unseen } from "./live.ts";
 
 interface Filter {
   readonly kind: string;
@@ -87,9 +87,11 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
     };
     const deaf = listen(({ changes, everything }) => {
       if (everything) return void (latest.current.loaded && reload());
-      const news = changes.filter(fits).reverse();
-      if (news.length === 0) return;
+      const told = changes.filter(fits).reverse();
+      if (told.length === 0) return;
       setState((before) => {
+        const news = unseen(told, before.rows);
+        if (news.length === 0) return before;
         if (scrollY > atTopPixels || before.held.length > 0) return { ...before, held: joined(news, before.held).slice(0, rowsMax) };
         return onTop(before, news);
       });
@@ -114,9 +116,4 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
 function onTop(state: State, news: readonly ActivityItem[]): State {
   const rows = joined(news, state.rows);
   return rows.length <= rowsMax ? { ...state, rows } : { ...state, rows: rows.slice(0, rowsMax), next: rows[rowsMax - 1]?.revision };
-}
-
-function joined(first: readonly ActivityItem[], second: readonly ActivityItem[]): readonly ActivityItem[] {
-  const seen = new Set(first.map(activityKey));
-  return [...first, ...second.filter((item) => !seen.has(activityKey(item)))];
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
 import { callApi, queryText } from "./api-client.ts";
-import { listen, streamStands } from "./live.ts";
+import { listen, streamStands, unseen } from "./live.ts";
 
 /** The newest changes: read once, from then on as they happen. */
 export function useFeed(api: string, size: number): readonly ActivityItem[] | undefined {
@@ -20,7 +20,7 @@ export function useFeed(api: string, size: number): readonly ActivityItem[] | un
       const news = changes.filter(({ heartbeat }) => heartbeat !== true).reverse();
       if (news.length === 0) return;
       met = [...news, ...met].slice(0, size);
-      setItems((before) => before && [...news, ...before].slice(0, size));
+      setItems((before) => before && [...unseen(news, before), ...before].slice(0, size));
     });
     setItems(undefined);
     // Where it cannot be read, the overview beside it says so.
