@@ -5,7 +5,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { echoServerOf } from "./echo-tool.ts";
 
-/** The floors of the HTTP road: `bare` gives JSON back without knowing any protocol, `sdk` is an echo tool on the bare SDK. Says where it listens. */
+/** The floors of the HTTP transport: `bare` gives JSON back without knowing any protocol, `sdk` is an echo tool on the bare SDK. Says where it listens. */
 const servers: Readonly<Record<string, () => HttpServer>> = {
   bare: () =>
     createServer((request, response) => {

@@ -17,7 +17,7 @@ export async function measureHttp(surroundings: Surroundings): Promise<Figure[]>
   return [...(await measureCpu(surroundings)), ...(await measureRate(surroundings))];
 }
 
-/** What a call costs the server beyond the tool itself: the whole road from the socket and back. The tool's own cost is taken in a process without a road. */
+/** What a call costs the server beyond the tool itself: the whole path from the socket and back. The tool's own cost is taken in a process without one. */
 async function measureCpu({ serving, folder, progress }: Surroundings): Promise<Figure[]> {
   const echo = await HttpClient.open({ file: bundled("http-echo-server.mjs"), args: ["bare"] }, cpuInFlight);
   const server = await HttpClient.open(serving("http-cpu.db"), cpuInFlight);

@@ -4,10 +4,10 @@ import { systemClock } from "../src/kernel/clock.ts";
 import { indexText } from "../src/search/index-text.ts";
 import { prepareCommit } from "../src/store/prepare-commit.ts";
 import type { Engine, PreparedCommit, Put } from "../src/store/store.ts";
-import { factsOf } from "../src/transfer/stores/change-seal.ts";
+import { readFacts } from "../src/transfer/stores/change-seal.ts";
 import { compareNamespaces } from "../src/transfer/stores/compare-namespaces.ts";
 import { moveNamespace } from "../src/transfer/stores/move-namespace.ts";
-import { patient } from "../src/transfer/stores/patient-engine.ts";
+import { retryingEngine } from "../src/transfer/stores/retrying-engine.ts";
 import { startPostgres } from "../test/support/servers/postgres-server.ts";
 import { startRedis } from "../test/support/servers/redis-server.ts";
 import { filledKey } from "./fill-store.ts";
@@ -27,7 +27,7 @@ export async function measureMigration({ folder, progress }: Pick<Surroundings, 
   await fill(engines.all[0] as Engine, entries, progress);
   const figures: Figure[] = [];
   for (let i = 1; i < urls.length; i += 1) {
-    const [source, destination] = [engines.all[i - 1], engines.all[i]].map((engine) => ({ engine: patient(engine as Engine, systemClock), namespace })) as [Side, Side];
+    const [source, destination] = [engines.all[i - 1], engines.all[i]].map((engine) => ({ engine: retryingEngine(engine as Engine, systemClock), namespace })) as [Side, Side];
     const title = `${names[i - 1]} → ${names[i]}`;
     const startedMs = performance.now();
     const moved = await moveNamespace({
@@ -51,7 +51,7 @@ export async function measureMigration({ folder, progress }: Pick<Surroundings, 
     );
   }
   const [first, last] = [engines.all[0], engines.all.at(-1)].map((engine) => ({ engine: engine as Engine, namespace })) as [Side, Side];
-  const compared = await compareNamespaces(first, last, { facts: await factsOf(first) });
+  const compared = await compareNamespaces(first, last, { facts: await readFacts(first) });
   if (!compared.equal) throw new Error(`After the round: ${compared.difference}`);
   return figures;
 }

@@ -8,7 +8,7 @@ import { session, startSession } from "./data/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Empty, Failed, Loading } from "./parts/state-panels.tsx";
 import { plain } from "./parts/unseen.ts";
-import type { Route } from "./router.ts";
+import type { PageRoute } from "./router.ts";
 import { hrefOf, navigate, route } from "./router.ts";
 import { Shell } from "./shell.tsx";
 import { CurrentView } from "./view-context.ts";
@@ -69,7 +69,7 @@ function SignedIn({ me }: { readonly me: Me }) {
   );
 }
 
-function viewOf({ view, id }: Route, me: Me): ComponentChildren {
+function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
   switch (view) {
     case "home":
     case "overview":
@@ -109,7 +109,7 @@ function viewOf({ view, id }: Route, me: Me): ComponentChildren {
 }
 
 /** Names the window after the view, and puts the keyboard at its beginning when it is opened from another. */
-function useViewOpened({ view, id }: Route, namespace: string): void {
+function useViewOpened({ view, id }: PageRoute, namespace: string): void {
   const first = useRef(true);
   useEffect(() => {
     const title = view === "try" ? "Try it" : view.charAt(0).toUpperCase() + view.slice(1);

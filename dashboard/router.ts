@@ -4,7 +4,7 @@ export const namespaceViews = ["overview", "runs", "leases", "keys", "journal", 
 export type NamespaceView = (typeof namespaceViews)[number];
 export type View = NamespaceView | "tokens" | "home" | "unknown";
 
-export interface Route {
+export interface PageRoute {
   readonly view: View;
   readonly namespace?: string;
   /** The one thing that is shown: a run, a key, a note. */
@@ -32,7 +32,7 @@ export function hrefOf(namespace: string, view: NamespaceView, id?: string, quer
   return parts.join("/") + (fields.size === 0 ? "" : `?${fields}`);
 }
 
-export function parseRoute({ pathname, search }: Pick<Location, "pathname" | "search">): Route {
+export function parseRoute({ pathname, search }: Pick<Location, "pathname" | "search">): PageRoute {
   const query = new URLSearchParams(search);
   const [first, ...rest] = pathname.split("/").filter((part) => part !== "");
   if (first === undefined) return { view: "home", query };
@@ -43,7 +43,7 @@ export function parseRoute({ pathname, search }: Pick<Location, "pathname" | "se
   return { view: view as NamespaceView, namespace: decodePart(namespace), id: id.length === 0 ? undefined : id.map(decodePart).join("/"), query };
 }
 
-export const route = cell<Route>(parseRoute(location));
+export const route = cell<PageRoute>(parseRoute(location));
 
 /** Where the page was scrolled to, by entry of the browser's history. */
 const scrolled = new Map<string, number>();

@@ -12,7 +12,7 @@ import { Mark } from "./parts/mark.tsx";
 import { Name } from "./parts/stored-text.tsx";
 import { useTicking } from "./parts/time.tsx";
 import { plain } from "./parts/unseen.ts";
-import type { NamespaceView, Route } from "./router.ts";
+import type { NamespaceView, PageRoute } from "./router.ts";
 import { hrefOf, navigate } from "./router.ts";
 import { useView } from "./view-context.ts";
 
@@ -51,7 +51,7 @@ const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "t
 ];
 
 /** What stands around every view. */
-export function Shell({ here, children }: { readonly here: Route; readonly children: ComponentChildren }) {
+export function Shell({ here, children }: { readonly here: PageRoute; readonly children: ComponentChildren }) {
   const [menu, setMenu] = useState(false);
   useEffect(() => setMenu(false), [here]);
   useEffect(() => {
@@ -96,7 +96,7 @@ function Brand() {
   );
 }
 
-function NamespaceSwitch({ here }: { readonly here: Route }) {
+function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
   const { me, namespace } = useView();
   const names = me.namespaces.includes(namespace) ? me.namespaces : [namespace, ...me.namespaces];
   const change = (name: string): void => {
@@ -117,7 +117,7 @@ function NamespaceSwitch({ here }: { readonly here: Route }) {
   );
 }
 
-function Navigation({ here }: { readonly here: Route }) {
+function Navigation({ here }: { readonly here: PageRoute }) {
   const { me, namespace } = useView();
   const current = here.view === "research" ? "knowledge" : here.view === "home" ? "overview" : here.view;
   return (
@@ -170,7 +170,7 @@ function Person() {
   );
 }
 
-function SearchBox({ here }: { readonly here: Route }) {
+function SearchBox({ here }: { readonly here: PageRoute }) {
   const { namespace } = useView();
   const [text, setText] = useState("");
   const box = useRef<HTMLInputElement>(null);

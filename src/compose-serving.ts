@@ -17,11 +17,11 @@ import type { Store } from "./store/store.ts";
 import type { ApiRoute } from "./surfaces/dashboard/api-route.ts";
 import { openApiRoutes } from "./surfaces/dashboard/routes.ts";
 import { hasUsableCredential, openAuthenticate } from "./surfaces/http/authenticate.ts";
-import { Front } from "./surfaces/http/front.ts";
 import { openReadiness } from "./surfaces/http/health-answer.ts";
 import type { HttpLimits } from "./surfaces/http/http-limits.ts";
 import { httpLimits } from "./surfaces/http/http-limits.ts";
 import { openHttpMetrics } from "./surfaces/http/http-metrics.ts";
+import { HttpServer } from "./surfaces/http/http-server.ts";
 import { openJwtVerifier } from "./surfaces/http/jwt.ts";
 import { jwtSettingsOf } from "./surfaces/http/jwt-settings.ts";
 import { listen, reachedAt, shownAddress } from "./surfaces/http/listen.ts";
@@ -57,7 +57,7 @@ export interface Serving extends AsyncDisposable {
   readonly address: AddressInfo;
   /** Whoever sits at this machine needs no token. */
   readonly trustsOperator: boolean;
-  readonly front: Front;
+  readonly httpServer: HttpServer;
   /** The reserved namespace, where tokens are. */
   readonly system: Store;
 }
@@ -118,7 +118,7 @@ export async function openServing(
       metricsText: () => metricsAnswer(meter),
       readiness: openReadiness({ engine, clock, version }),
     });
-    const front = new Front({
+    const httpServer = new HttpServer({
       limits,
       rateLimit: config.rateLimit,
       log,
@@ -137,10 +137,10 @@ export async function openServing(
       routes,
       stopMcp: (graceMs) => mcp.stop(graceMs),
     });
-    const address = await listen(front.server, config);
+    const address = await listen(httpServer.server, config);
     // A name may lead anywhere; the operator is trusted only where nobody else can reach us.
     if (isLoopback && !isLoopbackAddress(address.address)) {
-      await front.stop(0);
+      await httpServer.stop(0);
       throw new HoldfastError("invalid_input", `--host: ${config.host} leads to ${address.address}, which others can reach too; nothing was started`, {
         hint: "Give the address itself.",
       });
@@ -154,10 +154,10 @@ export async function openServing(
       mcpUrl: `${url}/mcp`,
       address,
       trustsOperator,
-      front,
+      httpServer,
       system,
       async [Symbol.asyncDispose]() {
-        await front.stop(limits.stopGraceMs);
+        await httpServer.stop(limits.stopGraceMs);
         await mcp[Symbol.asyncDispose]();
         await passing?.[Symbol.asyncDispose]();
         await opened[Symbol.asyncDispose]();

@@ -48,7 +48,7 @@ export interface OpenOptions {
   readonly writer?: string;
   /** False: a store that is not there yet is `not_found` instead of being made. */
   readonly creates?: boolean;
-  /** Of a process that shows figures. */
+  /** Of a process that exposes metrics. */
   readonly meter?: Meter;
   /** True: calls are traced where a collector is configured. */
   readonly traces?: boolean;
@@ -188,9 +188,9 @@ const journalFacts = ({ journalFormat, journalAgeMs, home }: Config) => ({
 /** Readable copies stand beside a store that is a file of this machine, or where the settings say. What makes them is loaded when there is something to copy. */
 function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log: Log): Mirror | undefined {
   const beside = (name: string): string => (store.startsWith("sqlite:") ? join(dirname(store.slice("sqlite:".length)), name) : "none");
-  const places = { checkpointDir: checkpointDir ?? beside("checkpoints"), knowledgeDir: knowledgeDir ?? beside("knowledge"), namespace };
-  if (places.checkpointDir === "none" && places.knowledgeDir === "none") return undefined;
-  const load = async (): Promise<Mirror> => (await import("./transfer/mirror/open-mirror.ts")).openMirror(places);
+  const mirrorFolders = { checkpointDir: checkpointDir ?? beside("checkpoints"), knowledgeDir: knowledgeDir ?? beside("knowledge"), namespace };
+  if (mirrorFolders.checkpointDir === "none" && mirrorFolders.knowledgeDir === "none") return undefined;
+  const load = async (): Promise<Mirror> => (await import("./transfer/mirror/open-mirror.ts")).openMirror(mirrorFolders);
   const logged = async (what: string, write: () => Promise<string | null>): Promise<string | null> => {
     try {
       return await write();
@@ -200,8 +200,8 @@ function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log
     }
   };
   return {
-    checkpoint: (checkpoint) => logged(checkpoint.id, async () => (places.checkpointDir === "none" ? null : (await load()).checkpoint(checkpoint))),
-    note: (note) => logged(note.id, async () => (places.knowledgeDir === "none" ? null : (await load()).note(note))),
+    checkpoint: (checkpoint) => logged(checkpoint.id, async () => (mirrorFolders.checkpointDir === "none" ? null : (await load()).checkpoint(checkpoint))),
+    note: (note) => logged(note.id, async () => (mirrorFolders.knowledgeDir === "none" ? null : (await load()).note(note))),
   };
 }
 

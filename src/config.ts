@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
-import { quoted } from "./kernel/nearest.ts";
+import { quotedName } from "./kernel/nearest.ts";
 import { storeProblem } from "./kernel/store-url.ts";
 import type { SettingName, SettingSource, Settings } from "./settings.ts";
 import { absolutePath, configFileSource, configSchema, homeFolder, settingFlags, settingSources } from "./settings.ts";
@@ -146,7 +146,7 @@ function readConfigFile(flags: Flags, environment: Environment): { readonly sett
   try {
     settings = JSON.parse(readFileSync(path, "utf8"));
   } catch (cause) {
-    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${quoted(path)} ${cause instanceof SyntaxError ? "is not JSON" : "cannot be read"}`, {
+    throw new HoldfastError("invalid_input", `${origin}: must name a readable JSON file; ${quotedName(path)} ${cause instanceof SyntaxError ? "is not JSON" : "cannot be read"}`, {
       cause,
       details: { field: origin },
     });
@@ -202,7 +202,7 @@ const repositoryVariables = [
 export const gitEnvironment = (): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(process.env).filter(([name]) => !repositoryVariables.includes(name)));
 
 /** Where this machine and its user keep clients' files; src/install works with it. */
-export const clientPlaces = (environment: Environment = process.env) => ({
+export const clientFolders = (environment: Environment = process.env) => ({
   home: homeFolder(),
   project: process.cwd(),
   platform: process.platform,

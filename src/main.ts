@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
-import { childEnvironment, clientPlaces, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
+import { childEnvironment, clientFolders, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
 import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
@@ -13,7 +13,7 @@ import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
-import type { ClientChange, ClientPlan, OpenRequest, PrintedServer, ServeAnswer, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
+import type { ClientChange, ClientPlan, OpenRequest, ServeAnswer, ServerPrintout, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
 import type { HookEvent } from "./surfaces/hooks/hook-events.ts";
 import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
@@ -70,14 +70,14 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   const config = readConfig({ ...flags, ...more });
   const log = openLog(config.logLevel);
   surviveDefects(log);
-  const [{ bridge }, { isInTheClear, requireTarget }, { Credential }, { systemClock }] = await Promise.all([
+  const [{ bridge }, { isInTheClear, requireTarget }, { BridgeCredential }, { systemClock }] = await Promise.all([
     import("./surfaces/connect/bridge.ts"),
     import("./surfaces/connect/target.ts"),
     import("./surfaces/connect/credential.ts"),
     import("./kernel/clock.ts"),
   ]);
   const url = requireTarget(address);
-  const credential = new Credential(config);
+  const credential = new BridgeCredential(config);
   if (isInTheClear(url) && credential.headers.authorization !== undefined)
     log("warn", "token_in_the_clear", {
       to: url.host,
@@ -197,8 +197,8 @@ function namingStore(error: unknown, { store, origins }: Config): unknown {
   if (!isHoldfastError(error) || error.code === "invalid_input") return error;
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   const reason = typeof code === "string" ? `, ${code}` : "";
-  const place = `store: ${shownUrl(store)} (from ${origins.store === "default" ? "the default" : origins.store}${reason})`;
-  return new HoldfastError(error.code, `${error.message.replace(/\.$/, "")}; ${place}`, { hint: error.hint, details: error.details, cause: error });
+  const storeText = `store: ${shownUrl(store)} (from ${origins.store === "default" ? "the default" : origins.store}${reason})`;
+  return new HoldfastError(error.code, `${error.message.replace(/\.$/, "")}; ${storeText}`, { hint: error.hint, details: error.details, cause: error });
 }
 
 /** Workers are processes of this same executable; the hidden command is between it and itself. */
@@ -220,11 +220,11 @@ const hookSettings = ["store", "namespace", "config", "journal-age", "hook-timeo
 /** The settings given as flags go into the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
   const [{ planChange }, { config, running, ...server }] = await Promise.all([import("./install/plan-change.ts"), startedServer(flags)]);
-  const plan = await planChange({ ...request, ...server, hookArgs: settingArguments(flags, config, hookSettings) }, clientPlaces(), running, Date.now());
+  const plan = await planChange({ ...request, ...server, hookArgs: settingArguments(flags, config, hookSettings) }, clientFolders(), running, Date.now());
   return { ...plan, colourAllowed: config.colourAllowed };
 }
 
-async function printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<PrintedServer> {
+async function printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<ServerPrintout> {
   const [{ printServer: print }, { running, ...server }] = await Promise.all([import("./install/print-server.ts"), startedServer(flags)]);
   return print({ ...request, ...server }, running);
 }

@@ -6,9 +6,9 @@ import type { FolderRule, Laws, SourceFile } from "./support/architecture-laws.t
 import { brokenLaws, folderOf } from "./support/architecture-laws.ts";
 
 const may = (folders: readonly string[], packages: readonly string[] = []): FolderRule => ({ folders, packages });
-const waist = ["kernel", "store"];
+const storeInterface = ["kernel", "store"];
 /** What every domain module stands on; a sibling is named in its own row. */
-const domainBasis = [...waist, "search", "domain"];
+const domainBasis = [...storeInterface, "search", "domain"];
 const anything: FolderRule = { folders: "anything", packages: [] };
 
 /** Who may know whom. Imports point downwards; engines and domain never see each other; only the last rows know every layer. */
@@ -16,13 +16,13 @@ const laws: Laws = {
   folders: {
     kernel: may([]),
     store: may(["kernel"]),
-    search: may(waist, ["stemmer"]),
-    engines: may([...waist, "engines/*"]),
-    "engines/memory": may([...waist, "search"]),
-    "engines/sqlite": may([...waist, "search"], ["@photostructure/sqlite"]),
-    "engines/postgres": may(waist, ["pg"]),
-    "engines/redis": may(waist, ["ioredis"]),
-    domain: may([...waist, "search"]),
+    search: may(storeInterface, ["stemmer"]),
+    engines: may([...storeInterface, "engines/*"]),
+    "engines/memory": may([...storeInterface, "search"]),
+    "engines/sqlite": may([...storeInterface, "search"], ["@photostructure/sqlite"]),
+    "engines/postgres": may(storeInterface, ["pg"]),
+    "engines/redis": may(storeInterface, ["ioredis"]),
+    domain: may([...storeInterface, "search"]),
     "domain/admin": may(domainBasis),
     "domain/history": may(domainBasis),
     "domain/identity": may(domainBasis),
@@ -41,33 +41,33 @@ const laws: Laws = {
     "domain/workspace": may(domainBasis),
     // A claim is a lease; nothing else in the domain leans on a sibling.
     "domain/workflows": may([...domainBasis, "domain/leases"]),
-    tools: may([...waist, "domain/*"], ["zod"]),
-    "surfaces/cli": may([...waist, "domain/*", "tools", "transfer", "transfer/*"], ["zod"]),
+    tools: may([...storeInterface, "domain/*"], ["zod"]),
+    "surfaces/cli": may([...storeInterface, "domain/*", "tools", "transfer", "transfer/*"], ["zod"]),
     "surfaces/connect": may(["kernel", "surfaces/mcp"]),
-    "surfaces/dashboard": may([...waist, "domain", "domain/*", "tools"], ["zod"]),
-    "surfaces/hooks": may([...waist, "domain/*"]),
+    "surfaces/dashboard": may([...storeInterface, "domain", "domain/*", "tools"], ["zod"]),
+    "surfaces/hooks": may([...storeInterface, "domain/*"]),
     // The one door of the network: it leads to the other surfaces that are reached by it.
-    "surfaces/http": may([...waist, "domain", "domain/*", "tools", "telemetry", "surfaces/mcp/http", "surfaces/dashboard"], ["jose"]),
-    "surfaces/library": may([...waist, "domain/*"]),
-    "surfaces/mcp": may([...waist, "domain", "tools"], ["zod", "@modelcontextprotocol/server"]),
-    "surfaces/mcp/http": may([...waist, "domain", "tools", "surfaces/mcp"], ["@modelcontextprotocol/server", "@modelcontextprotocol/node"]),
-    // Figures and spans: what is counted, kept and shown.
-    telemetry: may([...waist, "domain", "tools"]),
+    "surfaces/http": may([...storeInterface, "domain", "domain/*", "tools", "telemetry", "surfaces/mcp/http", "surfaces/dashboard"], ["jose"]),
+    "surfaces/library": may([...storeInterface, "domain/*"]),
+    "surfaces/mcp": may([...storeInterface, "domain", "tools"], ["zod", "@modelcontextprotocol/server"]),
+    "surfaces/mcp/http": may([...storeInterface, "domain", "tools", "surfaces/mcp"], ["@modelcontextprotocol/server", "@modelcontextprotocol/node"]),
+    // Metrics and spans: what is counted, kept and shown.
+    telemetry: may([...storeInterface, "domain", "tools"]),
     // Clients' configuration files: beside everything, knows nothing of stores.
     install: may(["kernel"], ["jsonc-parser", "yaml"]),
     // What others kept, read and brought in through the domain; only SQLite's driver is lent, to read their files.
-    transfer: may([...waist, "domain", "domain/*", "transfer/*"]),
+    transfer: may([...storeInterface, "domain", "domain/*", "transfer/*"]),
     // Whole stores, through the engines' port alone.
-    "transfer/stores": may(waist),
+    "transfer/stores": may(storeInterface),
     // What is findable is the domain's to say: a past that is brought back needs it anew.
-    "transfer/files": may([...waist, "domain", "domain/*", "transfer/stores"]),
-    "transfer/originals": may([...waist, "domain/*", "engines/sqlite"], ["yaml"]),
-    "transfer/mirror": may([...waist, "domain", "domain/*"], ["yaml"]),
+    "transfer/files": may([...storeInterface, "domain", "domain/*", "transfer/stores"]),
+    "transfer/originals": may([...storeInterface, "domain/*", "engines/sqlite"], ["yaml"]),
+    "transfer/mirror": may([...storeInterface, "domain", "domain/*"], ["yaml"]),
     // The model of every checker is the memory engine; the campaigns open a store by its URL.
-    verify: may([...waist, "domain/*", "engines", "verify/*"]),
-    "verify/campaigns": may([...waist, "domain/*", "verify/*"]),
-    "verify/checkers": may([...waist, "engines/memory"]),
-    "verify/jobs": may([...waist, "domain/*", "verify"]),
+    verify: may([...storeInterface, "domain/*", "engines", "verify/*"]),
+    "verify/campaigns": may([...storeInterface, "domain/*", "verify/*"]),
+    "verify/checkers": may([...storeInterface, "engines/memory"]),
+    "verify/jobs": may([...storeInterface, "domain/*", "verify"]),
     "settings.ts": may(["kernel"], ["zod"]),
     "config.ts": may(["kernel", "settings.ts"]),
     "compose.ts": anything,

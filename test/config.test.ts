@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { clientPlaces, readConfig } from "../src/config.ts";
+import { clientFolders, readConfig } from "../src/config.ts";
 import { formatDuration, parseDurationMs } from "../src/kernel/duration.ts";
-import { hasPassword, shownPlace, shownUrl } from "../src/kernel/store-url.ts";
+import { hasPassword, shownUrl, storeAddress } from "../src/kernel/store-url.ts";
 import { version } from "../src/kernel/version.ts";
 import { settingSources } from "../src/settings.ts";
 
@@ -86,7 +86,7 @@ describe("the store", () => {
     process.env.HOME = home;
     try {
       expect(readConfig({}, {}).store).toBe(`sqlite:${join(userInfo().homedir, ".local/share/holdfast/holdfast.db")}`);
-      expect(clientPlaces({}).home).toBe(userInfo().homedir);
+      expect(clientFolders({}).home).toBe(userInfo().homedir);
     } finally {
       process.env.HOME = HOME;
     }
@@ -274,7 +274,7 @@ describe("a store's URL as it is shown", () => {
   ])("%s has no password and no settings", (url, shown) => {
     expect(shownUrl(url)).toBe(shown);
     expect(hasPassword(url)).toBe(url.includes("s3"));
-    expect(shownPlace(url)).toBe(shown);
+    expect(storeAddress(url)).toBe(shown);
   });
 
   test.each([
@@ -283,6 +283,6 @@ describe("a store's URL as it is shown", () => {
     ["redis+cluster://a:7000,b:7001?wait_replicas=1&prefix=%s3cret", "redis+cluster://a:7000,b:7001?prefix=%25s3cret"],
     ["postgres://agent:s3?schema=c@db/work?schema=x", "postgres://…?schema=x"],
   ])("%s, told from others in the same server, keeps what tells it from them and nothing else", (url, shown) => {
-    expect(shownPlace(url)).toBe(shown);
+    expect(storeAddress(url)).toBe(shown);
   });
 });

@@ -18,7 +18,7 @@ import { HoldfastError } from "../src/kernel/errors.ts";
 import { exceededBound, outlineOf } from "../src/kernel/json-bounds.ts";
 import { isLoopbackAddress } from "../src/kernel/loopback-address.ts";
 import { mustBeOneOf } from "../src/kernel/nearest.ts";
-import { hasPassword, schemeOf, shownPlace, shownUrl, storeProblem } from "../src/kernel/store-url.ts";
+import { hasPassword, schemeOf, shownUrl, storeAddress, storeProblem } from "../src/kernel/store-url.ts";
 import { estimateTokens } from "../src/kernel/tokens.ts";
 import { indexText, questionTerms } from "../src/search/index-text.ts";
 import { stemOf } from "../src/search/stem.ts";
@@ -45,7 +45,7 @@ import { checkpointFromYaml } from "../src/transfer/mirror/checkpoint-file.ts";
 import { fileNameOf } from "../src/transfer/mirror/file-name.ts";
 import { noteFromMarkdown } from "../src/transfer/mirror/note-file.ts";
 import { splitFrontMatter } from "../src/transfer/originals/front-matter.ts";
-import { readMemoryFile, toEntry } from "../src/transfer/originals/goldfish-memories.ts";
+import { memoryToEntry, readMemoryFile } from "../src/transfer/originals/goldfish-memories.ts";
 import { fieldsOfMarkdown } from "../src/transfer/originals/sage-markdown.ts";
 import { readSources } from "./support/text-expressions.ts";
 import { excessOf, plainRuns } from "./support/text-growth.ts";
@@ -83,7 +83,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "kernel/store-url.ts schemeOf": schemeOf,
   "kernel/store-url.ts storeProblem": storeProblem,
   "kernel/store-url.ts shownUrl": (text) => shownUrl(`postgres://${text}`),
-  "kernel/store-url.ts shownPlace": (text) => shownPlace(`postgres://${text}`),
+  "kernel/store-url.ts shownPlace": (text) => storeAddress(`postgres://${text}`),
   "kernel/store-url.ts hasPassword": (text) => hasPassword(`postgres://${text}`),
   "kernel/tokens.ts estimateTokens": estimateTokens,
   "search/index-text.ts indexText": (text) => indexText("area", [{ text, weight: 1 }]),
@@ -122,7 +122,7 @@ const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "transfer/mirror/note-file.ts noteFromMarkdown": (text) => noteFromMarkdown(`---\nid: a\n---\n${text}`),
   "transfer/originals/goldfish-memories.ts readMemoryFile": (text) =>
     readMemoryFile(`---\nid: checkpoint_1\ntimestamp: 1\nnext: ${JSON.stringify(text)}\n---\n${text}`, "a.md", "a"),
-  "transfer/originals/goldfish-memories.ts toEntry": (text) => toEntry({ id: "checkpoint_1", timestamp: 1, evidence: text }, text, "a.md", "a"),
+  "transfer/originals/goldfish-memories.ts toEntry": (text) => memoryToEntry({ id: "checkpoint_1", timestamp: 1, evidence: text }, text, "a.md", "a"),
   "transfer/originals/sage-markdown.ts fieldsOfMarkdown": (text) => fieldsOfMarkdown(`# question\n\n## Thesis\n${text}\n\n## Sources\n- ${text}\n`),
   "transfer/originals/front-matter.ts splitFrontMatter": splitFrontMatter,
 };

@@ -21,7 +21,7 @@ const connectingParts: Readonly<Record<string, readonly string[]>> = {
   // `holdfast serve` listens; "fetch" is for the keys of a configured issuer.
   "compose-serving": ["node:http", "node:net", "fetch"],
   // The SDK's hand-over of Node's requests; its "fetch" is the name of its own entry.
-  "sdk-road": ["node:http2", "fetch"],
+  "sdk-http-handler": ["node:http2", "fetch"],
   // `holdfast connect URL`.
   bridge: ["node:http", "node:https"],
   // A configured collector of traces.

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { parseSync } from "oxc-parser";
 import { afterEach, expect, test, vi } from "vitest";
-import { Session } from "../src/engines/postgres/session.ts";
+import { PgSession } from "../src/engines/postgres/pg-session.ts";
 import { Connection } from "../src/engines/sqlite/connection.ts";
 import { openSqliteEngine } from "../src/engines/sqlite/sqlite-engine.ts";
 import type { Engine } from "../src/store/store.ts";
@@ -61,7 +61,7 @@ test("no SQL text holds anything that a caller sent, on SQLite", async () => {
 });
 
 test("no SQL text holds anything that a caller sent, on PostgreSQL", async () => {
-  const sent = vi.spyOn(Session.prototype, "send");
+  const sent = vi.spyOn(PgSession.prototype, "send");
   const { freshUrl, openOnClock } = engineNamed("PostgreSQL");
   await using engine = await openOnClock(await freshUrl(), manualClock());
   await useEverything(engine);

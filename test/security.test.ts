@@ -36,7 +36,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "readiness is for who has a credential, liveness for everybody",
         "figures of the whole store, its file and its settings are for who may use every namespace; others are told of their own",
       ],
-      "tools/told-facts.test.ts": ["what is told of one namespace does not change with what others do in theirs, on $name"],
+      "tools/visible-facts.test.ts": ["what is told of one namespace does not change with what others do in theirs, on $name"],
     },
   },
   {
@@ -56,7 +56,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "is answered without asking the store after a few, with the time to come back; good tokens of the same address go on",
       ],
       "surfaces/http-auth/processes.test.ts": ["learn of a new token at once and of a revoked one soon, and none of them ever logs a secret"],
-      "surfaces/http-auth/standing-credentials.test.ts": ["what is open when a token is revoked or expires is closed within seconds; what others have open goes on"],
+      "surfaces/http-auth/recheck-credentials.test.ts": ["what is open when a token is revoked or expires is closed within seconds; what others have open goes on"],
       "surfaces/http/requests.test.ts": ["holds no token, path, query or header of a caller"],
       "surfaces/dashboard-api/token-makers.test.ts": [
         "ends no later, and the refusal says when that is",
@@ -85,7 +85,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http-auth/matrix.test.ts": [
         "lets through what each route and tool declares and nothing else, with zero leaks",
         "on a read-only server no credential changes anything",
-        "one tool that a read token may call, by one road alone",
+        "one tool that a read token may call, on one path alone",
       ],
       "surfaces/mcp-process.test.ts": ["offers no mutating tool with --read-only, by list or by name"],
       "surfaces/http/tenants.test.ts": ["gets the tools of its role: read only those that change nothing, write all but those that clear everything"],
@@ -100,14 +100,14 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "of a token that is for other namespaces answers as one that never was, and the list does not show it",
         "of a namespace by another spelling opens nothing that the plain one does not",
       ],
-      "surfaces/mcp-http/sessions.test.ts": ["of somebody else answers like one that never was, whatever is asked"],
+      "surfaces/mcp-http/mcp-sessions.test.ts": ["of somebody else answers like one that never was, whatever is asked"],
     },
   },
   {
     promise: "7. Who did it comes from the credential, or from the operating system; what callers say of themselves is a label beside it.",
     by: {
       "surfaces/http-auth/writer.test.ts": [
-        "is the token's principal on every road, whatever the call, the client and the headers say it is",
+        "is the token's principal on every path, whatever the call, the client and the headers say it is",
         "is the system's user where the operator needs no token",
       ],
       "surfaces/mcp-process.test.ts": ["names the operating system's user as writer, whatever the client calls itself"],

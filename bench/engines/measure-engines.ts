@@ -26,7 +26,7 @@ export interface Floors {
 export const engineNames = ["sqlite", "postgres", "redis"] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** Each engine through the same waist, against the tool that its makers measure it with, in turns on the same server. */
+/** Each engine through the same store interface, against the tool that its makers measure it with, in turns on the same server. */
 export const measureEngine: Readonly<Record<EngineName, (surroundings: Surroundings) => Promise<Figure[]>>> = {
   async sqlite({ folder, progress }) {
     await using workload = await openEngineWorkload(`sqlite:${join(folder, "engines.db")}`);

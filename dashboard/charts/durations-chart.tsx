@@ -1,6 +1,6 @@
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { statusTone } from "../parts/badge.tsx";
-import { formatDuration, formatExact, plural } from "../parts/format.ts";
+import { durationText, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { plain } from "../parts/unseen.ts";
 import { useWidth } from "../parts/use-width.ts";
@@ -27,11 +27,11 @@ export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs 
   const firstMs = nowMs - rangeMs;
   const x = linear(firstMs, nowMs, margin.left + 6, width - margin.right - 6);
   const failed = marks.filter(({ status }) => status === "failed").length;
-  const summary = `The last ${plural(marks.length, "run")} that ended took ${formatDuration(median)} in the middle; 95 of 100 took no more than ${formatDuration(slow)}. ${failed === 0 ? "None" : plural(failed, "run")} failed.`;
+  const summary = `The last ${plural(marks.length, "run")} that ended took ${durationText(median)} in the middle; 95 of 100 took no more than ${durationText(slow)}. ${failed === 0 ? "None" : plural(failed, "run")} failed.`;
   return (
     <ChartFigure
       summary={summary}
-      note={`median ${formatDuration(median)}, 95 % within ${formatDuration(slow)}`}
+      note={`median ${durationText(median)}, 95 % within ${durationText(slow)}`}
       headings={["Run", "Name", "Status", "Took"]}
       rows={marks.map(({ runId, name, status, tookMs }) => [
         <a key="run" href={hrefOf(namespace, "runs", runId)}>
@@ -39,7 +39,7 @@ export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs 
         </a>,
         <Name key="name" text={name} mono={false} />,
         status,
-        formatDuration(tookMs),
+        durationText(tookMs),
       ])}
     >
       <div ref={box} class="chart-box" style={{ height: `${height}px` }}>
@@ -51,7 +51,7 @@ export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs 
                 <g key={tick}>
                   <line class="grid-line" x1={margin.left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} />
                   <text class="axis end" x={margin.left - 6} y={y(tick) + 4}>
-                    {formatDuration(tick)}
+                    {durationText(tick)}
                   </text>
                 </g>
               ))}
@@ -59,7 +59,7 @@ export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs 
             {marks.map(({ runId, name, status, tookMs, endedAtMs }) => (
               // biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the runs are reached through the table below.
               <circle key={runId} class={`run-mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6} onClick={() => navigate(hrefOf(namespace, "runs", runId))}>
-                <title>{`${plain(name)}: ${status} after ${formatDuration(tookMs)}, ${formatExact(endedAtMs)}`}</title>
+                <title>{`${plain(name)}: ${status} after ${durationText(tookMs)}, ${formatExact(endedAtMs)}`}</title>
               </circle>
             ))}
             <text class="axis" x={margin.left} y={height - 5}>

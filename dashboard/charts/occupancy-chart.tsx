@@ -1,6 +1,6 @@
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { serverNowMs } from "../data/server-clock.ts";
-import { formatClock, formatDuration, formatNumber, plural } from "../parts/format.ts";
+import { durationText, formatClock, formatNumber, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { useTicking } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -69,7 +69,7 @@ export function OccupancyChart({ overview, namespace }: { readonly overview: Ove
           <Name key="holder" text={holder} mono={false} />,
           formatClock(start),
           untilMs === undefined ? "still held" : formatClock(untilMs),
-          formatDuration((untilMs ?? nowMs) - start),
+          durationText((untilMs ?? nowMs) - start),
         ]),
       )}
     >
@@ -108,7 +108,7 @@ export function OccupancyChart({ overview, namespace }: { readonly overview: Ove
                       <g key={`${holder} ${start}`} class={`span series-${seriesOf(holder)}${untilMs === undefined ? " open" : ""}`}>
                         {/* biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the same is reached through the table below. */}
                         <rect onClick={() => navigate(laneHref(namespace, resource))} x={left} y={lane * laneHeight + 4} width={Math.max(2, room)} height={laneHeight - 8} rx={3}>
-                          <title>{`${plain(holder)}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${formatDuration((untilMs ?? nowMs) - start)}`}</title>
+                          <title>{`${plain(holder)}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${durationText((untilMs ?? nowMs) - start)}`}</title>
                         </rect>
                         {room > 46 && (
                           <text class="span-name" x={left + 6} y={lane * laneHeight + laneHeight / 2 + 4}>
@@ -121,10 +121,10 @@ export function OccupancyChart({ overview, namespace }: { readonly overview: Ove
                 </g>
               ))}
               <text class="axis" x={0} y={height - 4}>
-                {formatDuration(rangeMs)} ago
+                {durationText(rangeMs)} ago
               </text>
               <text class="axis middle" x={width / 2} y={height - 4}>
-                {formatDuration(rangeMs / 2)}
+                {durationText(rangeMs / 2)}
               </text>
               <text class="axis end" x={width} y={height - 4}>
                 now

@@ -1,4 +1,4 @@
-import { formatClock, formatDay, formatDuration } from "../parts/format.ts";
+import { durationText, formatClock, formatDay } from "../parts/format.ts";
 
 const hourMs = 3_600_000;
 const steps = 60;
@@ -8,7 +8,7 @@ export const rangeWords = (rangeMs: number): string =>
   rangeMs <= hourMs ? `${rangeMs / 60_000} minutes` : rangeMs <= 24 * hourMs ? `${rangeMs / hourMs} hours` : `${rangeMs / (24 * hourMs)} days`;
 
 /** What one of the sixty steps of a range is called. */
-export const stepWords = (rangeMs: number): string => (rangeMs === hourMs ? "minute" : formatDuration(rangeMs / steps));
+export const stepWords = (rangeMs: number): string => (rangeMs === hourMs ? "minute" : durationText(rangeMs / steps));
 
 /** A moment on the axis of a range: beyond a day the day says more than the time. */
 export const formatMoment = (atMs: number, rangeMs: number): string => (rangeMs > 24 * hourMs ? formatDay(atMs) : formatClock(atMs));

@@ -1,6 +1,6 @@
 import type { RunDetail } from "../../src/surfaces/dashboard/api.ts";
 import { serverNowMs } from "../data/server-clock.ts";
-import { formatDuration, formatExact, plural } from "../parts/format.ts";
+import { durationText, formatExact, plural } from "../parts/format.ts";
 import { Name } from "../parts/stored-text.tsx";
 import { plain } from "../parts/unseen.ts";
 import { useWidth } from "../parts/use-width.ts";
@@ -52,7 +52,7 @@ export function RunChart({ timeline, finished }: { readonly timeline: RunDetail[
   const height = agents.length * laneHeight + axisHeight;
   const x = linear(firstMs, Math.max(lastMs, firstMs + 1), 4, width - 4);
   const takeOvers = Math.max(0, holdings.length - 1);
-  const summary = `${plural(agents.length, "agent")} worked on the run over ${formatDuration(lastMs - firstMs)}: ${plural(steps.length, "step")}, ${plural(takeOvers, "take-over")}.`;
+  const summary = `${plural(agents.length, "agent")} worked on the run over ${durationText(lastMs - firstMs)}: ${plural(steps.length, "step")}, ${plural(takeOvers, "take-over")}.`;
   return (
     <ChartFigure
       summary={summary}
@@ -90,7 +90,7 @@ export function RunChart({ timeline, finished }: { readonly timeline: RunDetail[
                       <path class="hand-over" d={`M${x(before.untilMs ?? fromMs)} ${agents.indexOf(before.agent) * laneHeight + laneHeight / 2}L${left} ${top + laneHeight / 2}`} />
                     )}
                     <rect x={left} y={top + 6} width={Math.max(3, right - left)} height={laneHeight - 12} rx={4}>
-                      <title>{`${plain(agent)}: ${formatExact(fromMs)}, ${formatDuration((untilMs ?? lastMs) - fromMs)}, ${ended ?? "still working"}`}</title>
+                      <title>{`${plain(agent)}: ${formatExact(fromMs)}, ${durationText((untilMs ?? lastMs) - fromMs)}, ${ended ?? "still working"}`}</title>
                     </rect>
                   </g>
                 );
@@ -107,7 +107,7 @@ export function RunChart({ timeline, finished }: { readonly timeline: RunDetail[
                 created
               </text>
               <text class="axis end" x={width} y={height - 5}>
-                {finished ? "ended" : "now"} · {formatDuration(lastMs - firstMs)}
+                {finished ? "ended" : "now"} · {durationText(lastMs - firstMs)}
               </text>
             </svg>
           )}

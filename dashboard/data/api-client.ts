@@ -33,7 +33,7 @@ interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-export async function callApi<T>(path: string, { method = "GET", body, signal }: CallOptions = {}): Promise<T> {
+export async function requestApi<T>(path: string, { method = "GET", body, signal }: CallOptions = {}): Promise<T> {
   const headers: Record<string, string> = { accept: "application/json" };
   if (body !== undefined) headers["content-type"] = "application/json";
   const response = await send(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
@@ -45,7 +45,7 @@ export async function callApi<T>(path: string, { method = "GET", body, signal }:
 export const openStream = (path: string, signal: AbortSignal): Promise<Response> => send(path, { headers: { accept: "text/event-stream" }, signal });
 
 export const callTool = (namespace: string, tool: string, args: object): Promise<ToolAnswer> =>
-  callApi<ToolAnswer>(`${apiPath(namespace)}/tools/${encodeURIComponent(tool)}`, { method: "POST", body: args });
+  requestApi<ToolAnswer>(`${apiPath(namespace)}/tools/${encodeURIComponent(tool)}`, { method: "POST", body: args });
 
 export const apiPath = (namespace: string): string => `/api/ns/${encodeURIComponent(namespace)}`;
 

@@ -1,13 +1,13 @@
 import { cell } from "../cell.ts";
 
 /** The token lives as long as the tab, in nothing that is sent by itself: every request names it in a header. */
-const place = "holdfast-token";
+const storageKey = "holdfast-token";
 let held: string | undefined;
 
 export function readToken(): string | undefined {
   if (held !== undefined) return held;
   try {
-    held = sessionStorage.getItem(place) ?? undefined;
+    held = sessionStorage.getItem(storageKey) ?? undefined;
   } catch {
     // Storage is switched off: the token lives as long as the page.
   }
@@ -17,7 +17,7 @@ export function readToken(): string | undefined {
 export function keepToken(token: string): void {
   held = token;
   try {
-    sessionStorage.setItem(place, token);
+    sessionStorage.setItem(storageKey, token);
   } catch {
     // As above.
   }
@@ -26,7 +26,7 @@ export function keepToken(token: string): void {
 export function forgetToken(): void {
   held = undefined;
   try {
-    sessionStorage.removeItem(place);
+    sessionStorage.removeItem(storageKey);
   } catch {
     // As above.
   }

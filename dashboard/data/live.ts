@@ -2,9 +2,9 @@ import type { ActivityItem, Hello } from "../../src/surfaces/dashboard/api.ts";
 import { cell } from "../cell.ts";
 import { apiPath, asFailure, openStream, queryText } from "./api-client.ts";
 import { signedOut } from "./credential.ts";
-import { readEvents } from "./event-stream.ts";
+import { readServerEvents } from "./event-stream.ts";
 
-export type Connection =
+export type StreamState =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
   /** Nobody looks: a browser has few connections to give, and other tabs need them. */
@@ -12,7 +12,7 @@ export type Connection =
   | { readonly state: "waiting"; readonly untilMs: number; readonly why: string }
   | { readonly state: "stopped"; readonly why: string };
 
-export const connection = cell<Connection>({ state: "connecting" });
+export const connection = cell<StreamState>({ state: "connecting" });
 
 /** Tells one change from every other. */
 export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
@@ -46,7 +46,7 @@ let hiddenAtMs: number | undefined;
 let greeted: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 let gathered: ActivityItem[] = [];
 
-export function listen(listener: Listener): () => void {
+export function subscribe(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -71,8 +71,7 @@ export function unfollow(): void {
 export const tryNow = (): void => wake?.();
 
 /** Resolves when the stream stands, or after a moment without it: what is read from then on cannot miss a change. */
-export const streamStands = (patienceMs: number): Promise<void> =>
-  Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, patienceMs))]);
+export const streamStands = (waitMs: number): Promise<void> => Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, waitMs))]);
 
 async function run(namespace: string, signal: AbortSignal): Promise<void> {
   /** The id of the last event, which is where to go on from. */
@@ -116,7 +115,7 @@ async function* eventsOf(namespace: string, after: string | undefined, attempt: 
   try {
     const response = await openStream(`${apiPath(namespace)}/events${queryText({ after })}`, attempt.signal);
     if (response.body === null) return;
-    for await (const event of readEvents(response.body)) {
+    for await (const event of readServerEvents(response.body)) {
       clearTimeout(watchdog);
       watchdog = setTimeout(() => attempt.abort(), silenceMsMax);
       yield event;

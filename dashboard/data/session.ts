@@ -1,18 +1,18 @@
 import type { Me } from "../../src/surfaces/dashboard/api.ts";
 import { cell } from "../cell.ts";
 import type { ApiFailure } from "./api-client.ts";
-import { asFailure, callApi } from "./api-client.ts";
+import { asFailure, requestApi } from "./api-client.ts";
 import { forgetToken, keepToken, signedOut } from "./credential.ts";
 import { unfollow } from "./live.ts";
 import { forgetAnswers } from "./use-query.ts";
 
-export type Session = { readonly me?: Me; readonly error?: ApiFailure };
+export type TabSession = { readonly me?: Me; readonly error?: ApiFailure };
 
-export const session = cell<Session>({});
+export const session = cell<TabSession>({});
 
 export async function startSession(): Promise<void> {
   try {
-    const me = await callApi<Me>("/api/me");
+    const me = await requestApi<Me>("/api/me");
     signedOut.set(undefined);
     session.set({ me });
   } catch (error) {
@@ -24,7 +24,7 @@ export async function startSession(): Promise<void> {
 /** Namespaces come and go while a page is open; that they could not be asked for is no reason to show less. */
 export async function refreshSession(): Promise<void> {
   try {
-    session.set({ me: await callApi<Me>("/api/me") });
+    session.set({ me: await requestApi<Me>("/api/me") });
   } catch {
     // What was known stays.
   }

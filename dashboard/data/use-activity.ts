@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
+import type { ActivityAnswer, ActivityItem } from "../../src/surfaces/dashboard/api.ts";
 import type { ApiFailure } from "./api-client.ts";
-import { asFailure, callApi, queryText } from "./api-client.ts";
-import { joined, listen, streamStands, unseen } from "./live.ts";
+import { asFailure, queryText, requestApi } from "./api-client.ts";
+import { joined, streamStands, subscribe, unseen } from "./live.ts";
 
 interface Filter {
   readonly kind: string;
@@ -46,11 +46,11 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
       (kind === "" || item.kind === kind) &&
       (who === "" || item.agent === who || item.writer === who) &&
       item.subject.startsWith(subject);
-    const fetchPage = async (before?: number): Promise<ActivityPage> => {
-      let page: ActivityPage = { items: [], next: before };
+    const fetchPage = async (before?: number): Promise<ActivityAnswer> => {
+      let page: ActivityAnswer = { items: [], next: before };
       // A filter that matches little gives empty pages on the way to the next match.
       for (let pages = 0; pages < pagesMax && page.items.length === 0 && (pages === 0 || page.next !== undefined); pages += 1)
-        page = await callApi<ActivityPage>(`${api}/activity${queryText({ kind, who, subject, before: page.next, limit: pageSize })}`, { signal: stopping.signal });
+        page = await requestApi<ActivityAnswer>(`${api}/activity${queryText({ kind, who, subject, before: page.next, limit: pageSize })}`, { signal: stopping.signal });
       return page;
     };
     const failed = (error: unknown): void => {
@@ -85,7 +85,7 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
         failed(error);
       }
     };
-    const deaf = listen(({ changes, everything }) => {
+    const unsubscribe = subscribe(({ changes, everything }) => {
       if (everything) return void (latest.current.loaded && reload());
       const told = changes.filter(fits).reverse();
       if (told.length === 0) return;
@@ -100,7 +100,7 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
     setState(empty);
     void streamStands(400).then(reload);
     return () => {
-      deaf();
+      unsubscribe();
       stopping.abort();
     };
   }, [api, kind, who, subject, through]);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ActivityItem, ActivityPage } from "../../src/surfaces/dashboard/api.ts";
-import { callApi, queryText } from "./api-client.ts";
-import { listen, streamStands, unseen } from "./live.ts";
+import type { ActivityAnswer, ActivityItem } from "../../src/surfaces/dashboard/api.ts";
+import { queryText, requestApi } from "./api-client.ts";
+import { streamStands, subscribe, unseen } from "./live.ts";
 
 /** The newest changes: read once, from then on as they happen. */
 export function useFeed(api: string, size: number): readonly ActivityItem[] | undefined {
@@ -11,11 +11,11 @@ export function useFeed(api: string, size: number): readonly ActivityItem[] | un
     let met: readonly ActivityItem[] = [];
     const read = async () => {
       await streamStands(400);
-      const page = await callApi<ActivityPage>(`${api}/activity${queryText({ limit: size })}`, { signal: stopping.signal });
+      const page = await requestApi<ActivityAnswer>(`${api}/activity${queryText({ limit: size })}`, { signal: stopping.signal });
       const newest = page.items[0]?.revision ?? 0;
       setItems([...met.filter(({ revision }) => revision > newest), ...page.items].slice(0, size));
     };
-    const deaf = listen(({ changes, everything }) => {
+    const unsubscribe = subscribe(({ changes, everything }) => {
       if (everything) return void read().catch(() => {});
       const news = changes.filter(({ heartbeat }) => heartbeat !== true).reverse();
       if (news.length === 0) return;
@@ -26,7 +26,7 @@ export function useFeed(api: string, size: number): readonly ActivityItem[] | un
     // Where it cannot be read, the overview beside it says so.
     read().catch(() => {});
     return () => {
-      deaf();
+      unsubscribe();
       stopping.abort();
     };
   }, [api, size]);

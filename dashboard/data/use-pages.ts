@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ActivityItem } from "../../src/surfaces/dashboard/api.ts";
 import type { ApiFailure } from "./api-client.ts";
-import { asFailure, callApi, queryText } from "./api-client.ts";
-import { listen } from "./live.ts";
+import { asFailure, queryText, requestApi } from "./api-client.ts";
+import { subscribe } from "./live.ts";
 import { keepAnswer, openRereading, readAnswer } from "./use-query.ts";
 
 type Fields = Readonly<Record<string, string | number | undefined>>;
@@ -70,7 +70,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
     const stopping = new AbortController();
 
     const fetchPage = (cursor: string | number | undefined, limit: number, signal: AbortSignal): Promise<Page> =>
-      callApi<Page>(`${now.current.path}${queryText({ ...now.current.fields, [now.current.cursorField]: cursor, limit })}`, { signal });
+      requestApi<Page>(`${now.current.path}${queryText({ ...now.current.fields, [now.current.cursorField]: cursor, limit })}`, { signal });
     const put = (index: number, fresh: readonly Loaded<Page>[]): void => {
       state.loaded = [...state.loaded.slice(0, index), ...fresh, ...state.loaded.slice(index + 1)];
       keepAnswer(`pages ${identity}`, state.loaded);
@@ -132,24 +132,24 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
       }
     };
 
-    const deaf = listen(({ changes, everything }) => {
+    const unsubscribe = subscribe(({ changes, everything }) => {
       if (everything) for (const index of state.loaded.keys()) stale.set(index, 0);
       for (const change of changes) {
         const key = now.current.subjectOf(change);
-        if (key !== undefined) for (const [index, added] of placesOf(key)) stale.set(index, (stale.get(index) ?? 0) + added);
+        if (key !== undefined) for (const [index, added] of indexesOf(key)) stale.set(index, (stale.get(index) ?? 0) + added);
       }
       if (stale.size > 0) reader.soon();
     });
 
-    function placesOf(key: string): readonly (readonly [number, number])[] {
+    function indexesOf(key: string): readonly (readonly [number, number])[] {
       const { rows, keyOf, newcomers } = now.current;
       const pages = state.loaded.map(({ page }) => rows(page));
       const index = pages.findIndex((page) => page.some((row) => keyOf(row) === key));
       if (index >= 0) return [[index, 0]];
       if (newcomers === "first") return [[0, 1]];
       if (newcomers === "anywhere") return pages.length === 0 ? [[0, 1]] : pages.map((_, page) => [page, 1] as const);
-      const place = newcomers(key, pages);
-      return place === undefined ? [] : [[place, 1]];
+      const pageIndex = newcomers(key, pages);
+      return pageIndex === undefined ? [] : [[pageIndex, 1]];
     }
 
     const { everyMs } = now.current;
@@ -163,7 +163,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
     void reader.begin();
     return () => {
       clearInterval(timer);
-      deaf();
+      unsubscribe();
       stopping.abort();
       reader.stop();
     };

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActivityItem } from "../../src/surfaces/dashboard/api.ts";
 import type { ApiFailure } from "./api-client.ts";
-import { asFailure, callApi } from "./api-client.ts";
-import { listen, streamStands } from "./live.ts";
+import { asFailure, requestApi } from "./api-client.ts";
+import { streamStands, subscribe } from "./live.ts";
 
 export interface Query<T> {
   readonly data?: T;
@@ -12,7 +12,7 @@ export interface Query<T> {
   reload(): void;
 }
 
-const streamPatienceMs = 400;
+const streamWaitMs = 400;
 /** What is read again by itself is read at most this often, and never so often that the server does nothing else. */
 export const rereadMsMin = 250;
 const busyShare = 4;
@@ -47,7 +47,7 @@ export function useQuery<T>(path: string | undefined, concerns: (change: Activit
     const state = held.current;
     const reader = openRereading(async (signal) => {
       try {
-        const data = await callApi<T>(path, { signal });
+        const data = await requestApi<T>(path, { signal });
         keepAnswer(path, data);
         Object.assign(state, { data, error: undefined });
       } catch (error) {
@@ -57,14 +57,14 @@ export function useQuery<T>(path: string | undefined, concerns: (change: Activit
       draw((count) => count + 1);
     });
     state.reload = reader.now;
-    const deaf = listen(({ changes, everything }) => {
+    const unsubscribe = subscribe(({ changes, everything }) => {
       if (everything || changes.some((change) => concernsNow.current(change))) reader.soon();
     });
     const timer = everyMs === undefined ? undefined : setInterval(reader.soon, everyMs);
     void reader.begin();
     return () => {
       clearInterval(timer);
-      deaf();
+      unsubscribe();
       reader.stop();
     };
   }, [path]);
@@ -117,7 +117,7 @@ export function openRereading(read: (signal: AbortSignal) => Promise<void>): Rer
   document.addEventListener("visibilitychange", shown, { signal: stopping.signal });
   return {
     async begin() {
-      await streamStands(streamPatienceMs);
+      await streamStands(streamWaitMs);
       begun = true;
       await go();
     },

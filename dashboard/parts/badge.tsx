@@ -3,14 +3,14 @@ import type { Kind, RoleName, RunStatusName } from "../../src/surfaces/dashboard
 const runTones: Record<RunStatusName, string> = { created: "wait", claimed: "live", running: "live", done: "good", failed: "bad", cancelled: "off" };
 const runWords: Record<RunStatusName, string> = { created: "waiting", claimed: "claimed", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
 
-export function RunStatus({ status }: { readonly status: RunStatusName }) {
+export function RunStatusBadge({ status }: { readonly status: RunStatusName }) {
   return <span class={`badge ${runTones[status] ?? "off"}`}>{runWords[status] ?? status}</span>;
 }
 
 export const statusTone = (status: RunStatusName): string => runTones[status] ?? "off";
 
 const noteTones: Readonly<Record<string, string>> = { active: "good", deprecated: "wait", archived: "off", quarantined: "bad" };
-export function NoteStatus({ status }: { readonly status: string }) {
+export function NoteStatusBadge({ status }: { readonly status: string }) {
   return <span class={`badge ${noteTones[status] ?? "off"}`}>{status}</span>;
 }
 

@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { plural } from "./format.ts";
 import type { DiffLine } from "./line-diff.ts";
 import { lineDiff } from "./line-diff.ts";
-import { visible } from "./stored-text.tsx";
+import { visibleText } from "./stored-text.tsx";
 
 /** Unchanged lines shown around each change. */
 const context = 3;
@@ -58,7 +58,7 @@ function Line({ line: { kind, text, oldLine, newLine } }: { readonly line: DiffL
         {signs[kind]}
       </span>
       {kind !== "same" && <span class="unsighted">{words[kind]}: </span>}
-      <code>{visible(text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text)}</code>
+      <code>{visibleText(text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text)}</code>
     </div>
   );
 }

@@ -9,7 +9,7 @@ interface FieldProps {
   children(ids: { readonly id: string; readonly "aria-describedby"?: string; readonly "aria-invalid"?: boolean }): ComponentChildren;
 }
 
-export function Field({ label, hint, error, children }: FieldProps) {
+export function FieldInput({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? undefined : `${id}-hint`, error === undefined ? undefined : `${id}-error`].filter((each) => each !== undefined).join(" ");
   return (

@@ -15,7 +15,7 @@ const units = [
 ] as const;
 
 /** The two largest units: 2 h 5 min. Below a minute with a decimal, below a second in milliseconds. */
-export function formatDuration(ms: number): string {
+export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, "")} s`;
   const first = units.findIndex(([, size]) => ms >= size);
@@ -29,7 +29,7 @@ export function formatDuration(ms: number): string {
 /** One unit, as people say it. */
 export function formatAgo(atMs: number, nowMs: number): string {
   const ms = nowMs - atMs;
-  if (ms < -1_500) return `in ${formatDuration(-ms)}`;
+  if (ms < -1_500) return `in ${durationText(-ms)}`;
   if (ms < 2_000) return "just now";
   const [name, size] = units.find(([, each]) => ms >= each) ?? units[3];
   const count = Math.floor(ms / size);

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Expand, visible } from "./stored-text.tsx";
+import { Expand, visibleText } from "./stored-text.tsx";
 
 export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 2) ?? "undefined";
 
@@ -26,7 +26,7 @@ export function JsonView({ value, label, compact = false }: { readonly value: un
     <div class="json">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
       <pre tabIndex={0} role="region" aria-label={label}>
-        <code>{shown.length <= colouredCharactersMax ? coloured(shown) : visible(shown)}</code>
+        <code>{shown.length <= colouredCharactersMax ? coloured(shown) : visibleText(shown)}</code>
       </pre>
       {text.length > clippedCharacters && <Expand open={open} size={text.length} onToggle={() => setOpen(!open)} />}
     </div>
@@ -42,7 +42,7 @@ export function coloured(text: string): ComponentChildren {
     const kind = string === undefined ? (word === undefined ? "number" : "word") : colon === undefined ? "string" : "key";
     parts.push(
       <span key={match.index} class={`json-${kind}`}>
-        {visible(string ?? word ?? number ?? whole)}
+        {visibleText(string ?? word ?? number ?? whole)}
       </span>,
     );
     if (colon !== undefined) parts.push(colon);

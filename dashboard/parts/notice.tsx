@@ -1,5 +1,5 @@
 import { cell, useCell } from "../cell.ts";
-import { visible } from "./stored-text.tsx";
+import { visibleText } from "./stored-text.tsx";
 
 interface Notice {
   readonly id: number;
@@ -24,7 +24,7 @@ export function Notices() {
     <div class="notices" role="status" aria-live="polite">
       {shown.map(({ id, text }) => (
         <p key={id} class="notice">
-          <bdi>{visible(text)}</bdi>
+          <bdi>{visibleText(text)}</bdi>
         </p>
       ))}
     </div>

@@ -47,7 +47,7 @@ export function PageHead({ title, lead, back, actions }: PageHeadProps) {
 }
 
 /** Names and values, side by side. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
+export function FactList({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
       {facts

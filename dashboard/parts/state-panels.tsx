@@ -92,7 +92,17 @@ interface Shown<T> {
 }
 
 /** The three states of everything that is read. */
-export function Answer<T>({ query, what, lines, children }: { readonly query: Shown<T>; readonly what: string; readonly lines?: number; children(data: T): ComponentChildren }) {
+export function AnswerPanel<T>({
+  query,
+  what,
+  lines,
+  children,
+}: {
+  readonly query: Shown<T>;
+  readonly what: string;
+  readonly lines?: number;
+  children(data: T): ComponentChildren;
+}) {
   if (query.data === undefined) return query.error === undefined ? <Loading what={what} lines={lines} /> : <Failed error={query.error} onRetry={query.reload} />;
   return (
     <>

@@ -22,7 +22,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /** The text, with a small sign in the place of every character that cannot be seen. */
-export function visible(text: string, unseen: RegExp = unseenInProse): ComponentChildren {
+export function visibleText(text: string, unseen: RegExp = unseenInProse): ComponentChildren {
   if (text.search(unseen) < 0) return text;
   const parts: ComponentChildren[] = [];
   let from = 0;
@@ -44,7 +44,7 @@ export function Name({ text, mono = true }: { readonly text: string; readonly mo
   const shown = text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax)}…` : text;
   return (
     <bdi class={mono ? "name mono" : "name"} title={text.length > 24 ? plain(text.slice(0, 2_000)) : undefined}>
-      {text === "" ? <span class="muted">(empty)</span> : visible(shown, unseenInNames)}
+      {text === "" ? <span class="muted">(empty)</span> : visibleText(shown, unseenInNames)}
     </bdi>
   );
 }
@@ -56,7 +56,7 @@ export function Prose({ text, charactersMax = 2_000 }: { readonly text: string; 
   const clipped = !open && text.length > charactersMax;
   return (
     <div class="prose">
-      <bdi>{visible(clipped ? `${text.slice(0, charactersMax)}…` : text)}</bdi>
+      <bdi>{visibleText(clipped ? `${text.slice(0, charactersMax)}…` : text)}</bdi>
       {text.length > charactersMax && <Expand open={open} size={text.length} onToggle={() => setOpen(!open)} />}
     </div>
   );

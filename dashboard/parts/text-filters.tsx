@@ -1,11 +1,11 @@
-interface TextFiltersProps<Field extends string> {
-  readonly fields: readonly (readonly [field: Field, label: string, placeholder: string])[];
-  readonly typed: Readonly<Record<Field, string>>;
-  onType(typed: Readonly<Record<Field, string>>): void;
+interface TextFiltersProps<FieldInput extends string> {
+  readonly fields: readonly (readonly [field: FieldInput, label: string, placeholder: string])[];
+  readonly typed: Readonly<Record<FieldInput, string>>;
+  onType(typed: Readonly<Record<FieldInput, string>>): void;
 }
 
 /** Fields for words that narrow a view, above it. */
-export function TextFilters<Field extends string>({ fields, typed, onType }: TextFiltersProps<Field>) {
+export function TextFilters<FieldInput extends string>({ fields, typed, onType }: TextFiltersProps<FieldInput>) {
   return (
     <>
       {fields.map(([field, label, placeholder]) => (

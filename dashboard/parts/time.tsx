@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { serverNowMs, tick } from "../data/server-clock.ts";
-import { formatAgo, formatDuration, formatExact } from "./format.ts";
+import { durationText, formatAgo, formatExact } from "./format.ts";
 
 /** A text that changes with time, drawn again only when it reads differently. */
 export function useTicking(text: () => string): string {
@@ -26,7 +26,7 @@ export function Ago({ at }: { readonly at: number }) {
 export function Countdown({ until, over = "lapsed" }: { readonly until: number; readonly over?: string }) {
   const text = useTicking(() => {
     const leftMs = until - serverNowMs();
-    return leftMs <= 0 ? over : `in ${formatDuration(Math.max(1_000, Math.floor(leftMs / 1_000) * 1_000))}`;
+    return leftMs <= 0 ? over : `in ${durationText(Math.max(1_000, Math.floor(leftMs / 1_000) * 1_000))}`;
   });
   return (
     <time class="time" dateTime={iso(until)} title={formatExact(until)}>
@@ -37,7 +37,7 @@ export function Countdown({ until, over = "lapsed" }: { readonly until: number; 
 
 /** How long it has been so. */
 export function Since({ at }: { readonly at: number }) {
-  const text = useTicking(() => formatDuration(Math.max(1_000, Math.floor((serverNowMs() - at) / 1_000) * 1_000)));
+  const text = useTicking(() => durationText(Math.max(1_000, Math.floor((serverNowMs() - at) / 1_000) * 1_000)));
   return (
     <time class="time" dateTime={iso(at)} title={`since ${formatExact(at)}`}>
       {text}

@@ -1,10 +1,10 @@
-import type { HealthView as Health } from "../../src/surfaces/dashboard/api.ts";
+import type { HealthAnswer as Health } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { connection } from "../data/live.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Icon } from "../parts/icon.tsx";
-import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer } from "../parts/state-panels.tsx";
+import { FactList, PageHead, Panel } from "../parts/panel.tsx";
+import { AnswerPanel } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { useView } from "../view-context.ts";
 import { ConnectAgent } from "./connect-agent.tsx";
@@ -17,15 +17,15 @@ export function HealthView() {
   return (
     <>
       <PageHead title="Health" lead="The store behind this server, and how it keeps what it is given." />
-      <Answer query={query} what="the health of the store">
+      <AnswerPanel query={query} what="the health of the store">
         {(health) => <Store health={health} />}
-      </Answer>
+      </AnswerPanel>
       <div class="grid">
         <Panel title="Connect an agent" class="half">
           <ConnectAgent />
         </Panel>
         <Panel title="You" class="half">
-          <Facts
+          <FactList
             facts={[
               ["Name", <Name key="name" text={me.principal} mono={false} />],
               ["Role", me.role],
@@ -55,7 +55,7 @@ function Store({ health }: { readonly health: Health }) {
           </span>
         </p>
       ))}
-      <Facts
+      <FactList
         facts={[
           ["Engine", health.engine],
           ["Durability", health.durability],

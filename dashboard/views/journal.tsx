@@ -9,7 +9,7 @@ import { formatClock, formatDayHeading, plural } from "../parts/format.ts";
 import { LoadMore } from "../parts/load-more.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
-import { Answer, Empty, Listing } from "../parts/state-panels.tsx";
+import { AnswerPanel, Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, Prose } from "../parts/stored-text.tsx";
 import { TextFilters } from "../parts/text-filters.tsx";
 import { At } from "../parts/time.tsx";
@@ -95,11 +95,11 @@ export function JournalEntryView({ id }: { readonly id: string }) {
   return (
     <>
       <PageHead back={{ href: hrefOf(namespace, "journal"), text: "Journal" }} title="Journal entry" />
-      <Answer query={query} what="the entry">
+      <AnswerPanel query={query} what="the entry">
         {({ entries, workspaces }) =>
           entries.length === 0 ? <Empty title="There is no such entry">It may have been kept for a limited time only.</Empty> : <Days rows={entries} workspaces={workspaces} />
         }
-      </Answer>
+      </AnswerPanel>
     </>
   );
 }

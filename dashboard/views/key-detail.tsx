@@ -1,14 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { KeyView, VersionView } from "../../src/surfaces/dashboard/api.ts";
-import { asFailure, callApi, callTool, queryText } from "../data/api-client.ts";
+import { asFailure, callTool, queryText, requestApi } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { formatBytes } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView, prettyJson } from "../parts/json-view.tsx";
 import { announce } from "../parts/notice.tsx";
-import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer, Empty } from "../parts/state-panels.tsx";
+import { FactList, PageHead, Panel } from "../parts/panel.tsx";
+import { AnswerPanel, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
 import { Versions } from "../parts/versions.tsx";
@@ -49,9 +49,9 @@ export function KeyDetailView({ name }: { readonly name: string }) {
           )
         }
       />
-      <Answer query={query} what="the key">
+      <AnswerPanel query={query} what="the key">
         {(found) => <Detail entry={found} />}
-      </Answer>
+      </AnswerPanel>
       {opened !== undefined && action === "edit" && (
         <EditKeyDialog entry={opened.found ? opened : { ...opened, version: 0, value: undefined }} onClose={() => setAction(undefined)} />
       )}
@@ -72,7 +72,7 @@ function Detail({ entry }: { readonly entry: KeyView }) {
   const versions = all.map((version) => (values.has(version.version) ? { ...version, value: values.get(version.version), omitted: false } : version));
   const told = (error: unknown): void => announce(`It could not be read: ${asFailure(error).message}`);
   const readOlder = async () => {
-    const page = await callApi<KeyView>(`${api}/key${queryText({ key: entry.key, before: versions.at(-1)?.revision })}`);
+    const page = await requestApi<KeyView>(`${api}/key${queryText({ key: entry.key, before: versions.at(-1)?.revision })}`);
     setOlder({ versions: [...(older?.versions ?? []), ...page.versions], more: page.more });
   };
   const fetchValue = async ({ version }: VersionView) => {
@@ -81,7 +81,7 @@ function Detail({ entry }: { readonly entry: KeyView }) {
   };
   return (
     <>
-      <Facts
+      <FactList
         facts={[
           ["Version", entry.found ? entry.version : undefined],
           ["Changed", entry.updatedAtMs === undefined ? undefined : <Ago key="changed" at={entry.updatedAtMs} />],

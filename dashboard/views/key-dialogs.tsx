@@ -5,7 +5,7 @@ import { callTool } from "../data/api-client.ts";
 import { serverNowMs } from "../data/server-clock.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { DiffView } from "../parts/diff-view.tsx";
-import { Field } from "../parts/field.tsx";
+import { FieldInput } from "../parts/field.tsx";
 import { prettyJson } from "../parts/json-view.tsx";
 import { announce } from "../parts/notice.tsx";
 import { Name } from "../parts/stored-text.tsx";
@@ -85,20 +85,20 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
       onClose={onClose}
     >
       {entry === undefined ? (
-        <Field label="Key" hint="Parts separated by / can be browsed like folders.">
+        <FieldInput label="Key" hint="Parts separated by / can be browsed like folders.">
           {(ids) => <input {...ids} type="text" class="mono" spellcheck={false} autocapitalize="off" value={key} onInput={(event) => setKey(event.currentTarget.value)} />}
-        </Field>
+        </FieldInput>
       ) : (
         <p>
           <Name text={key} /> is at version {based.version}. Saving makes the next one, under your name; if somebody else writes first, nothing is changed and you are shown what
           they wrote.
         </p>
       )}
-      <Field label="Value (JSON)" error={problem}>
+      <FieldInput label="Value (JSON)" error={problem}>
         {(ids) => <textarea {...ids} class="mono" rows={12} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />}
-      </Field>
+      </FieldInput>
       <div class="row">
-        <Field label="Expires">
+        <FieldInput label="Expires">
           {(ids) => (
             <select {...ids} value={lifetime} onChange={(event) => setLifetime(event.currentTarget.value as Lifetime)}>
               {entry?.expiresAtMs !== undefined && <option value="keep">when it would have anyway</option>}
@@ -106,11 +106,11 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
               <option value="seconds">after some seconds</option>
             </select>
           )}
-        </Field>
+        </FieldInput>
         {lifetime === "seconds" && (
-          <Field label="Seconds" error={ttlProblem}>
+          <FieldInput label="Seconds" error={ttlProblem}>
             {(ids) => <input {...ids} type="text" inputMode="decimal" value={seconds} onInput={(event) => setSeconds(event.currentTarget.value)} />}
-          </Field>
+          </FieldInput>
         )}
       </div>
     </Confirm>

@@ -8,7 +8,7 @@ import { formatNumber, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { Empty, Listing } from "../parts/state-panels.tsx";
-import { Name, visible } from "../parts/stored-text.tsx";
+import { Name, visibleText } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import type { Column } from "../parts/windowed-table.tsx";
@@ -25,7 +25,7 @@ const columns: readonly Column<KeyRow>[] = [
     narrow: "second",
     cell: ({ preview }) => (
       <bdi class="preview mono" title={plain(preview)}>
-        {visible(preview)}
+        {visibleText(preview)}
       </bdi>
     ),
   },
@@ -63,7 +63,7 @@ export function KeysView() {
     next: ({ next }) => next,
     keyOf: ({ key }) => key,
     subjectOf: ({ kind, subject }) => (kind === "state" && subject.startsWith(prefix) ? subject : undefined),
-    newcomers: placeOfKey,
+    newcomers: pageIndexOf,
   });
   const total = pages.first?.total;
   return (
@@ -126,7 +126,7 @@ export function KeysView() {
 }
 
 /** Keys are ordered by their bytes, which is the order of their characters' numbers. */
-function placeOfKey(key: string, pages: readonly (readonly KeyRow[])[]): number | undefined {
+function pageIndexOf(key: string, pages: readonly (readonly KeyRow[])[]): number | undefined {
   const index = pages.findLastIndex(([first]) => first !== undefined && compareCharacters(first.key, key) <= 0);
   const last = pages.at(-1)?.at(-1);
   // Behind the last page that was read it will be met when it is scrolled to.

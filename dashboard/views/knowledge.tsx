@@ -2,14 +2,14 @@ import { useState } from "preact/hooks";
 import type { NoteRow, NotesPage } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { usePages } from "../data/use-pages.ts";
-import { NoteStatus } from "../parts/badge.tsx";
+import { NoteStatusBadge } from "../parts/badge.tsx";
 import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { LoadMore } from "../parts/load-more.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
 import { Empty, Listing } from "../parts/state-panels.tsx";
-import { Name, visible } from "../parts/stored-text.tsx";
+import { Name, visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf, refine, route } from "../router.ts";
 import { useView } from "../view-context.ts";
@@ -102,13 +102,13 @@ function NoteCard({ note }: { readonly note: NoteRow }) {
     <li class="card">
       <div class="card-head">
         <a class="card-link" href={hrefOf(namespace, "knowledge", note.name)}>
-          <bdi>{visible(note.title.slice(0, 160))}</bdi>
+          <bdi>{visibleText(note.title.slice(0, 160))}</bdi>
         </a>
-        {note.status !== "active" && <NoteStatus status={note.status} />}
-        {note.trust === "quarantined" && <NoteStatus status="quarantined" />}
+        {note.status !== "active" && <NoteStatusBadge status={note.status} />}
+        {note.trust === "quarantined" && <NoteStatusBadge status="quarantined" />}
       </div>
       <p class="card-text">
-        <bdi>{visible(rest.slice(0, previewCharacters))}</bdi>
+        <bdi>{visibleText(rest.slice(0, previewCharacters))}</bdi>
       </p>
       <div class="card-foot">
         <Name text={note.name} />

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import type { LeaseRow, LeasesView as LeasesPage, SteppedIn } from "../../src/surfaces/dashboard/api.ts";
+import type { LeaseRow, LeasesAnswer as LeasesPage, SteppedIn } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
-import { ApiFailure, callApi } from "../data/api-client.ts";
+import { ApiFailure, requestApi } from "../data/api-client.ts";
 import { noteServerTime } from "../data/server-clock.ts";
 import { usePages } from "../data/use-pages.ts";
 import { Confirm } from "../parts/dialog.tsx";
@@ -134,7 +134,7 @@ export function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; on
   const { api } = useView();
   const act = async () => {
     try {
-      await callApi<SteppedIn>(`${api}/leases/release`, { method: "POST", body: { resource: lease.resource, token: lease.token } });
+      await requestApi<SteppedIn>(`${api}/leases/release`, { method: "POST", body: { resource: lease.resource, token: lease.token } });
     } catch (error) {
       if (error instanceof ApiFailure && error.status === 409)
         return `Meanwhile ${plain(lease.holder)} no longer holds it under token ${lease.token}, so nothing was changed. Close this and look again.`;

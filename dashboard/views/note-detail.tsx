@@ -3,11 +3,11 @@ import type { NoteRow, NoteView } from "../../src/surfaces/dashboard/api.ts";
 import { queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
-import { NoteStatus } from "../parts/badge.tsx";
+import { NoteStatusBadge } from "../parts/badge.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer } from "../parts/state-panels.tsx";
-import { Name, Prose, visible } from "../parts/stored-text.tsx";
+import { FactList, PageHead, Panel } from "../parts/panel.tsx";
+import { AnswerPanel } from "../parts/state-panels.tsx";
+import { Name, Prose, visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { Versions } from "../parts/versions.tsx";
 import { hrefOf } from "../router.ts";
@@ -32,7 +32,7 @@ export function NoteDetailView({ name }: { readonly name: string }) {
     <>
       <PageHead
         back={{ href: hrefOf(namespace, "knowledge"), text: "Knowledge" }}
-        title={<bdi>{visible(note?.title ?? name)}</bdi>}
+        title={<bdi>{visibleText(note?.title ?? name)}</bdi>}
         actions={
           canWrite &&
           note !== undefined && (
@@ -45,9 +45,9 @@ export function NoteDetailView({ name }: { readonly name: string }) {
           )
         }
       />
-      <Answer query={query} what="the note">
+      <AnswerPanel query={query} what="the note">
         {(view) => <Detail view={view} />}
-      </Answer>
+      </AnswerPanel>
       {action?.what === "correct" && <CorrectNoteDialog note={action.note} onClose={close} />}
       {action?.what === "supersede" && <NewNoteDialog supersedes={action.note} onClose={close} />}
       {action !== undefined && action.what !== "correct" && action.what !== "supersede" && <ChangeStatusDialog note={action.note} status={action.what} onClose={close} />}
@@ -64,10 +64,10 @@ function Detail({ view: { note, versions, more } }: { readonly view: NoteView })
   );
   return (
     <>
-      <Facts
+      <FactList
         facts={[
-          ["Status", <NoteStatus key="status" status={note.status} />],
-          ["Trust", note.trust === "quarantined" ? <NoteStatus key="trust" status="quarantined" /> : note.trust],
+          ["Status", <NoteStatusBadge key="status" status={note.status} />],
+          ["Trust", note.trust === "quarantined" ? <NoteStatusBadge key="trust" status="quarantined" /> : note.trust],
           ["Name", <Name key="name" text={note.name} />],
           ["For skill", note.skill === undefined ? "every one" : <Name key="skill" text={note.skill} />],
           ["Source", note.source === undefined ? undefined : <Name key="source" text={note.source} mono={false} />],

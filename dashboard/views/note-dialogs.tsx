@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { NoteChanged, NoteRow, NoteView } from "../../src/surfaces/dashboard/api.ts";
-import { ApiFailure, callApi, callTool, queryText } from "../data/api-client.ts";
+import { ApiFailure, callTool, queryText, requestApi } from "../data/api-client.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { DiffView } from "../parts/diff-view.tsx";
-import { Field } from "../parts/field.tsx";
+import { FieldInput } from "../parts/field.tsx";
 import { announce } from "../parts/notice.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { hrefOf, navigate } from "../router.ts";
@@ -25,10 +25,10 @@ function useNoteChange(opened: NoteRow) {
   const [base, setBase] = useState(opened);
   const change = async (changes: object, done: string): Promise<ComponentChildren | undefined> => {
     try {
-      await callApi<NoteChanged>(`${api}/notes/change`, { method: "POST", body: { name: base.name, version: base.version, ...changes } });
+      await requestApi<NoteChanged>(`${api}/notes/change`, { method: "POST", body: { name: base.name, version: base.version, ...changes } });
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.status !== 409) throw error;
-      const { note } = await callApi<NoteView>(`${api}/note${queryText({ name: base.name })}`);
+      const { note } = await requestApi<NoteView>(`${api}/note${queryText({ name: base.name })}`);
       setBase(note);
       return (
         <>
@@ -66,13 +66,13 @@ export function CorrectNoteDialog({ note, onClose }: { readonly note: NoteRow; o
       <p>
         <Name text={note.name} /> is at version {base.version}. Saving makes the next one, under your name; the earlier ones stay in its history.
       </p>
-      <Field label="Note (Markdown)">{(ids) => <textarea {...ids} rows={12} value={content} onInput={(event) => setContent(event.currentTarget.value)} />}</Field>
-      <Field label="Keywords" hint="Words to find it by, separated by commas.">
+      <FieldInput label="Note (Markdown)">{(ids) => <textarea {...ids} rows={12} value={content} onInput={(event) => setContent(event.currentTarget.value)} />}</FieldInput>
+      <FieldInput label="Keywords" hint="Words to find it by, separated by commas.">
         {(ids) => <input {...ids} type="text" value={keywords} onInput={(event) => setKeywords(event.currentTarget.value)} />}
-      </Field>
+      </FieldInput>
       <div class="row">
-        <Field label="Source">{(ids) => <input {...ids} type="text" value={source} onInput={(event) => setSource(event.currentTarget.value)} />}</Field>
-        <Field label="Trust" hint="A quarantined note is never recalled.">
+        <FieldInput label="Source">{(ids) => <input {...ids} type="text" value={source} onInput={(event) => setSource(event.currentTarget.value)} />}</FieldInput>
+        <FieldInput label="Trust" hint="A quarantined note is never recalled.">
           {(ids) => (
             <select {...ids} value={trust} onChange={(event) => setTrust(event.currentTarget.value)}>
               {trusts.map((each) => (
@@ -82,7 +82,7 @@ export function CorrectNoteDialog({ note, onClose }: { readonly note: NoteRow; o
               ))}
             </select>
           )}
-        </Field>
+        </FieldInput>
       </div>
     </Confirm>
   );
@@ -149,19 +149,19 @@ export function NewNoteDialog({ supersedes, onClose }: { readonly supersedes?: N
         </p>
       )}
       <div class="row">
-        <Field label="Id" hint="A short name, for example deploy/rollback. A note with this id is replaced.">
+        <FieldInput label="Id" hint="A short name, for example deploy/rollback. A note with this id is replaced.">
           {(ids) => <input {...ids} type="text" class="mono" spellcheck={false} autocapitalize="off" value={id} onInput={(event) => setId(event.currentTarget.value)} />}
-        </Field>
-        <Field label="Skill (optional)" hint="Only recalled for this skill.">
+        </FieldInput>
+        <FieldInput label="Skill (optional)" hint="Only recalled for this skill.">
           {(ids) => <input {...ids} type="text" class="mono" spellcheck={false} autocapitalize="off" value={skill} onInput={(event) => setSkill(event.currentTarget.value)} />}
-        </Field>
+        </FieldInput>
       </div>
-      <Field label="Note (Markdown)">{(ids) => <textarea {...ids} rows={10} value={content} onInput={(event) => setContent(event.currentTarget.value)} />}</Field>
+      <FieldInput label="Note (Markdown)">{(ids) => <textarea {...ids} rows={10} value={content} onInput={(event) => setContent(event.currentTarget.value)} />}</FieldInput>
       <div class="row">
-        <Field label="Keywords" hint="Separated by commas.">
+        <FieldInput label="Keywords" hint="Separated by commas.">
           {(ids) => <input {...ids} type="text" value={keywords} onInput={(event) => setKeywords(event.currentTarget.value)} />}
-        </Field>
-        <Field label="Source (optional)">{(ids) => <input {...ids} type="text" value={source} onInput={(event) => setSource(event.currentTarget.value)} />}</Field>
+        </FieldInput>
+        <FieldInput label="Source (optional)">{(ids) => <input {...ids} type="text" value={source} onInput={(event) => setSource(event.currentTarget.value)} />}</FieldInput>
       </div>
     </Confirm>
   );

@@ -15,8 +15,8 @@ import { formatNumber, formatShort, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
-import { Answer, Empty, Loading } from "../parts/state-panels.tsx";
-import { Name, visible } from "../parts/stored-text.tsx";
+import { AnswerPanel, Empty, Loading } from "../parts/state-panels.tsx";
+import { Name, visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import type { NamespaceView } from "../router.ts";
@@ -44,7 +44,7 @@ export function OverviewView() {
   return (
     <>
       <PageHead title="Overview" lead="Who holds what, what waits, what is stuck, and what changed just now." />
-      <Answer query={query} what="the overview" lines={10}>
+      <AnswerPanel query={query} what="the overview" lines={10}>
         {(overview) => (
           <>
             {overview.revision === 0 && <FirstRun />}
@@ -82,7 +82,7 @@ export function OverviewView() {
             </div>
           </>
         )}
-      </Answer>
+      </AnswerPanel>
     </>
   );
 }
@@ -168,7 +168,7 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
                 <a href={kind === "run" ? hrefOf(namespace, "runs", id) : hrefOf(namespace, "leases", undefined, { resource: id })}>
                   <Name text={title ?? id} mono={title === undefined} />
                 </a>{" "}
-                <bdi class="muted">{visible(why)}</bdi>
+                <bdi class="muted">{visibleText(why)}</bdi>
               </span>
               <Ago at={sinceMs} />
               {canWrite && (
@@ -210,7 +210,7 @@ function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; rea
               </span>
             )}
             <span class="did muted">
-              <bdi>{visible(lastDid)}</bdi>
+              <bdi>{visibleText(lastDid)}</bdi>
             </span>
           </span>
           {holds > 0 && <span class="badge live">holds {holds}</span>}

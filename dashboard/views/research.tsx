@@ -1,13 +1,13 @@
-import type { ResearchView as ResearchCheckpoint, ResearchPage } from "../../src/surfaces/dashboard/api.ts";
+import type { ResearchAnswer as ResearchCheckpoint, ResearchPage } from "../../src/surfaces/dashboard/api.ts";
 import { queryText } from "../data/api-client.ts";
 import { usePages } from "../data/use-pages.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { plural } from "../parts/format.ts";
 import { LoadMore } from "../parts/load-more.tsx";
-import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer, Empty, Listing } from "../parts/state-panels.tsx";
-import { Name, Prose, visible } from "../parts/stored-text.tsx";
+import { FactList, PageHead, Panel } from "../parts/panel.tsx";
+import { AnswerPanel, Empty, Listing } from "../parts/state-panels.tsx";
+import { Name, Prose, visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf } from "../router.ts";
 import { useView } from "../view-context.ts";
@@ -47,12 +47,12 @@ export function ResearchView() {
             <li key={id} class="card">
               <div class="card-head">
                 <a class="card-link" href={hrefOf(namespace, "research", id)}>
-                  <bdi>{visible(question.slice(0, 300))}</bdi>
+                  <bdi>{visibleText(question.slice(0, 300))}</bdi>
                 </a>
                 {confidence !== undefined && <Confidence value={confidence} />}
               </div>
               <p class="card-text">
-                <bdi>{visible(thesis.slice(0, 400))}</bdi>
+                <bdi>{visibleText(thesis.slice(0, 400))}</bdi>
               </p>
               <div class="card-foot">
                 <Name text={id} />
@@ -83,10 +83,10 @@ export function ResearchDetailView({ id }: { readonly id: string }) {
   const query = useQuery<ResearchCheckpoint>(`${api}/checkpoint${queryText({ id })}`, () => false);
   return (
     <>
-      <PageHead back={{ href: hrefOf(namespace, "research"), text: "Research" }} title={<bdi>{visible(query.data?.question ?? id)}</bdi>} />
-      <Answer query={query} what="the checkpoint">
+      <PageHead back={{ href: hrefOf(namespace, "research"), text: "Research" }} title={<bdi>{visibleText(query.data?.question ?? id)}</bdi>} />
+      <AnswerPanel query={query} what="the checkpoint">
         {(checkpoint) => <Detail checkpoint={checkpoint} />}
-      </Answer>
+      </AnswerPanel>
     </>
   );
 }
@@ -98,7 +98,7 @@ function Detail({ checkpoint }: { readonly checkpoint: ResearchCheckpoint }) {
   const { openQuestions: questions, sources, tensions, contributions: found, action, skill, workspace, continues } = checkpoint;
   return (
     <>
-      <Facts
+      <FactList
         facts={[
           ["Confidence", <Confidence key="confidence" value={checkpoint.confidence} />],
           ["Saved", <Ago key="saved" at={checkpoint.atMs} />],

@@ -1,18 +1,18 @@
 import { useState } from "preact/hooks";
 import type { RunDetail, SteppedIn } from "../../src/surfaces/dashboard/api.ts";
 import { RunChart } from "../charts/run-chart.tsx";
-import { ApiFailure, callApi, queryText } from "../data/api-client.ts";
+import { ApiFailure, queryText, requestApi } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
-import { RunStatus } from "../parts/badge.tsx";
+import { RunStatusBadge } from "../parts/badge.tsx";
 import { Confirm } from "../parts/dialog.tsx";
-import { Field } from "../parts/field.tsx";
-import { formatClockSeconds, formatDayHeading, formatDuration } from "../parts/format.ts";
+import { FieldInput } from "../parts/field.tsx";
+import { durationText, formatClockSeconds, formatDayHeading } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { announce } from "../parts/notice.tsx";
-import { Facts, PageHead, Panel } from "../parts/panel.tsx";
-import { Answer, Empty } from "../parts/state-panels.tsx";
+import { FactList, PageHead, Panel } from "../parts/panel.tsx";
+import { AnswerPanel, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, At, Countdown } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -55,9 +55,9 @@ export function RunDetailView({ runId }: { readonly runId: string }) {
           )
         }
       />
-      <Answer query={query} what="the run">
+      <AnswerPanel query={query} what="the run">
         {(detail) => <Detail detail={detail} />}
-      </Answer>
+      </AnswerPanel>
       {run !== undefined && action === "return" && <ReturnDialog run={run} onClose={() => setAction(undefined)} />}
       {run !== undefined && action === "cancel" && <CancelDialog run={run} onClose={() => setAction(undefined)} />}
     </>
@@ -71,9 +71,9 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
   const names = stepNames(detail.input);
   return (
     <>
-      <Facts
+      <FactList
         facts={[
-          ["Status", <RunStatus key="status" status={run.status} />],
+          ["Status", <RunStatusBadge key="status" status={run.status} />],
           ["Id", <Name key="id" text={run.runId} />],
           ["Agent", run.agent === undefined ? undefined : <Name key="agent" text={run.agent} mono={false} />],
           ["Claim ends", claimed && run.claimExpiresAtMs !== undefined ? <Countdown key="claim" until={run.claimExpiresAtMs} /> : undefined],
@@ -82,7 +82,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
           ["Priority", run.priority === undefined || run.priority === 0 ? undefined : run.priority],
           ["Created", <Ago key="created" at={run.createdAtMs} />],
           ["Changed", <Ago key="changed" at={run.updatedAtMs} />],
-          ["Took", finished ? formatDuration(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : undefined],
+          ["Took", finished ? durationText(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : undefined],
           ["Tags", Object.keys(run.tags).length === 0 ? undefined : <Tags key="tags" tags={run.tags} />],
         ]}
       />
@@ -210,7 +210,7 @@ function ReturnDialog({ run, onClose }: { readonly run: Run; onClose(): void }) 
   const { api } = useView();
   const act = async () => {
     try {
-      await callApi<SteppedIn>(`${api}/runs/return`, { method: "POST", body: { runId: run.runId, token: run.token } });
+      await requestApi<SteppedIn>(`${api}/runs/return`, { method: "POST", body: { runId: run.runId, token: run.token } });
     } catch (error) {
       const lost = explainLost(error, run);
       if (lost === undefined) throw error;
@@ -235,7 +235,7 @@ export function CancelDialog({ run, onClose }: { readonly run: Pick<Run, "runId"
   const held = run.status === "claimed" || run.status === "running";
   const act = async () => {
     try {
-      await callApi<SteppedIn>(`${api}/runs/cancel`, {
+      await requestApi<SteppedIn>(`${api}/runs/cancel`, {
         method: "POST",
         body: { runId: run.runId, ...(run.token === undefined ? {} : { token: run.token }), ...(reason.trim() === "" ? {} : { reason: reason.trim() }) },
       });
@@ -258,9 +258,9 @@ export function CancelDialog({ run, onClose }: { readonly run: Pick<Run, "runId"
           </>
         )}
       </p>
-      <Field label="Why (optional)" hint="Kept with the run.">
+      <FieldInput label="Why (optional)" hint="Kept with the run.">
         {(ids) => <input {...ids} type="text" maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}
-      </Field>
+      </FieldInput>
     </Confirm>
   );
 }

@@ -2,13 +2,13 @@ import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import type { RunDetail } from "../../src/surfaces/dashboard/api.ts";
 import type { ApiFailure } from "../data/api-client.ts";
-import { asFailure, callApi, queryText } from "../data/api-client.ts";
+import { asFailure, queryText, requestApi } from "../data/api-client.ts";
 import { Who } from "../parts/activity-line.tsx";
-import { formatDuration, formatNumber } from "../parts/format.ts";
+import { durationText, formatNumber } from "../parts/format.ts";
 import { JsonView, prettyJson } from "../parts/json-view.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { Empty, Failed } from "../parts/state-panels.tsx";
-import { Name, visible } from "../parts/stored-text.tsx";
+import { Name, visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useView } from "../view-context.ts";
 
@@ -37,7 +37,7 @@ export function RunSteps({ detail: { run, input, steps, moreSteps, timeline } }:
   const toggle = (step: number) => setOpened(new Set(opened.has(step) ? [...opened].filter((each) => each !== step) : [...opened, step]));
   const readOlder = async () => {
     try {
-      const page = await callApi<RunDetail>(`${api}/run${queryText({ id: run.runId, stepsBefore: all.at(-1)?.step })}`);
+      const page = await requestApi<RunDetail>(`${api}/run${queryText({ id: run.runId, stepsBefore: all.at(-1)?.step })}`);
       setOlder({ steps: [...(older?.steps ?? []), ...page.steps], more: page.moreSteps });
       setError(undefined);
     } catch (failure) {
@@ -87,7 +87,7 @@ export function RunSteps({ detail: { run, input, steps, moreSteps, timeline } }:
                         <Name text={names[step - 1] ?? ""} mono={false} />
                       </td>
                     )}
-                    <td>{took === undefined ? "–" : formatDuration(took)}</td>
+                    <td>{took === undefined ? "–" : durationText(took)}</td>
                     <td class="step-wraps">
                       <Who agent={agent} writer={writer} />
                     </td>
@@ -95,7 +95,7 @@ export function RunSteps({ detail: { run, input, steps, moreSteps, timeline } }:
                       <Ago at={atMs} />
                     </td>
                     <td class="step-output">
-                      <code>{visible(prettyJson(output).replaceAll(/\n\s*/g, " ").slice(0, previewCharacters))}</code>
+                      <code>{visibleText(prettyJson(output).replaceAll(/\n\s*/g, " ").slice(0, previewCharacters))}</code>
                     </td>
                     <td>
                       <button

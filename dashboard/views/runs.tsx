@@ -1,8 +1,8 @@
 import type { RunRow, RunStatusName, RunsPage } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { usePages } from "../data/use-pages.ts";
-import { RunStatus } from "../parts/badge.tsx";
-import { formatDuration, plural } from "../parts/format.ts";
+import { RunStatusBadge } from "../parts/badge.tsx";
+import { durationText, plural } from "../parts/format.ts";
 import { LoadMore } from "../parts/load-more.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
@@ -40,7 +40,7 @@ const columns: readonly Column<RunRow>[] = [
       </>
     ),
   },
-  { heading: "Status", track: "6rem", narrow: "first-end", cell: (run) => <RunStatus status={run.status} /> },
+  { heading: "Status", track: "6rem", narrow: "first-end", cell: (run) => <RunStatusBadge status={run.status} /> },
   {
     heading: "Agent",
     track: "minmax(6rem, 0.8fr)",
@@ -82,7 +82,7 @@ const columns: readonly Column<RunRow>[] = [
     drop: 0.5,
     align: "end",
     narrow: "hidden",
-    cell: (run) => (ended.includes(run.status) ? formatDuration(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : <span class="muted">–</span>),
+    cell: (run) => (ended.includes(run.status) ? durationText(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : <span class="muted">–</span>),
   },
   { heading: "Changed", track: "5.7rem", align: "end", narrow: "hidden", cell: (run) => <Ago at={run.updatedAtMs} /> },
   { heading: "Created", track: "5.7rem", drop: 2, align: "end", narrow: "second-end", labelled: true, cell: (run) => <Ago at={run.createdAtMs} /> },

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { SearchView as SearchAnswer } from "../../src/surfaces/dashboard/api.ts";
+import type { SearchResults as SearchAnswer } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { queryText } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
@@ -7,8 +7,8 @@ import { plural } from "../parts/format.ts";
 import type { IconName } from "../parts/icon.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { Answer, Empty } from "../parts/state-panels.tsx";
-import { visible } from "../parts/stored-text.tsx";
+import { AnswerPanel, Empty } from "../parts/state-panels.tsx";
+import { visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf, refine, route } from "../router.ts";
 import { runOfLease } from "../subject-href.ts";
@@ -62,7 +62,7 @@ export function SearchView() {
       {asked.trim() === "" ? (
         <Empty title="What are you looking for?">Words of a note or a journal entry, the beginning of a key, the name of a run.</Empty>
       ) : (
-        <Answer query={answer} what="what was found">
+        <AnswerPanel query={answer} what="what was found">
           {(found) =>
             found.hits.length === 0 ? (
               <Empty title="Nothing was found">
@@ -73,7 +73,7 @@ export function SearchView() {
               <Hits found={found} />
             )
           }
-        </Answer>
+        </AnswerPanel>
       )}
     </>
   );
@@ -123,11 +123,11 @@ function HitRow({ hit: { kind, id, title, excerpt, atMs }, href }: { readonly hi
     <li>
       <div class="grow">
         <a class={kind === "key" || (kind === "lease" && title === id) ? "mono" : undefined} href={href}>
-          <bdi>{visible((repeats ? excerpt : title).slice(0, 300))}</bdi>
+          <bdi>{visibleText((repeats ? excerpt : title).slice(0, 300))}</bdi>
         </a>
         {excerpt !== "" && !repeats && (
           <p class="excerpt">
-            <bdi>{visible(excerpt.slice(0, 400))}</bdi>
+            <bdi>{visibleText(excerpt.slice(0, 400))}</bdi>
           </p>
         )}
       </div>

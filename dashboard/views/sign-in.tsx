@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../cell.ts";
 import { signedOut } from "../data/credential.ts";
 import { signIn } from "../data/session.ts";
-import { Field } from "../parts/field.tsx";
+import { FieldInput } from "../parts/field.tsx";
 import { Mark } from "../parts/mark.tsx";
 
 export function SignInView() {
@@ -32,9 +32,9 @@ export function SignInView() {
         <p class="lead">
           {out?.refused === true && problem === undefined ? "Your token is no longer good: it expired or was revoked." : "This server wants a token before it shows anything."}
         </p>
-        <Field label="Token" hint="It stays in this tab and is forgotten when you close it." error={problem}>
+        <FieldInput label="Token" hint="It stays in this tab and is forgotten when you close it." error={problem}>
           {(ids) => <input {...ids} ref={box} type="password" autocomplete="off" spellcheck={false} value={token} onInput={(event) => setToken(event.currentTarget.value)} />}
-        </Field>
+        </FieldInput>
         <button type="submit" class="button primary" aria-disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}
         </button>

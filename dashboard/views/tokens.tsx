@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
-import type { CreatedToken, Me, NewToken, RoleName, TokenRow, TokensView as TokensAnswer } from "../../src/surfaces/dashboard/api.ts";
-import { callApi } from "../data/api-client.ts";
+import type { CreatedToken, Me, NewTokenRequest, RoleName, TokenRow, TokensAnswer } from "../../src/surfaces/dashboard/api.ts";
+import { requestApi } from "../data/api-client.ts";
 import { useQuery } from "../data/use-query.ts";
 import { RoleBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Confirm, Dialog } from "../parts/dialog.tsx";
-import { Field } from "../parts/field.tsx";
+import { FieldInput } from "../parts/field.tsx";
 import { plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { announce } from "../parts/notice.tsx";
 import { PageHead } from "../parts/panel.tsx";
-import { Answer, Empty } from "../parts/state-panels.tsx";
+import { AnswerPanel, Empty } from "../parts/state-panels.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { Ago, Countdown } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
@@ -76,7 +76,7 @@ export function TokensView({ me }: { readonly me: Me }) {
         }
       />
       {allowed ? (
-        <Answer query={query} what="the tokens">
+        <AnswerPanel query={query} what="the tokens">
           {({ tokens }) =>
             tokens.length === 0 ? (
               <Empty title="No tokens yet">Without one, only people at the server's own machine can reach it.</Empty>
@@ -87,7 +87,7 @@ export function TokensView({ me }: { readonly me: Me }) {
               </>
             )
           }
-        </Answer>
+        </AnswerPanel>
       ) : (
         <Empty title="Only admins see tokens">Ask somebody with the role admin.</Empty>
       )}
@@ -133,8 +133,13 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
     .map((each) => each.trim())
     .filter((each) => each !== "");
   const act = async () => {
-    const body: NewToken = { name: name.trim(), role, namespaces: scope === "all" ? "*" : named, ...(days === "" ? {} : { expiresAtMs: Date.now() + Number(days) * dayMs }) };
-    onCreated(await callApi<CreatedToken>("/api/tokens", { method: "POST", body }));
+    const body: NewTokenRequest = {
+      name: name.trim(),
+      role,
+      namespaces: scope === "all" ? "*" : named,
+      ...(days === "" ? {} : { expiresAtMs: Date.now() + Number(days) * dayMs }),
+    };
+    onCreated(await requestApi<CreatedToken>("/api/tokens", { method: "POST", body }));
     return undefined;
   };
   return (
@@ -146,10 +151,10 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
       act={act}
       onClose={onClose}
     >
-      <Field label="Name" hint="Whose it is; history shows it as the writer.">
+      <FieldInput label="Name" hint="Whose it is; history shows it as the writer.">
         {(ids) => <input {...ids} type="text" autocomplete="off" spellcheck={false} value={name} onInput={(event) => setName(event.currentTarget.value)} />}
-      </Field>
-      <Field label="Role">
+      </FieldInput>
+      <FieldInput label="Role">
         {(ids) => (
           <select {...ids} value={role} onChange={(event) => setRole(event.currentTarget.value as RoleName)}>
             {(Object.keys(roleTexts) as RoleName[]).map((each) => (
@@ -159,23 +164,23 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
             ))}
           </select>
         )}
-      </Field>
-      <Field label="Namespaces">
+      </FieldInput>
+      <FieldInput label="Namespaces">
         {(ids) => (
           <select {...ids} value={scope} onChange={(event) => setScope(event.currentTarget.value as "some" | "all")}>
             <option value="some">only those named below</option>
             <option value="all">every one, also those to come</option>
           </select>
         )}
-      </Field>
+      </FieldInput>
       {scope === "some" && (
-        <Field label="Their names" hint="Separated by commas. The first one is used when a client names none.">
+        <FieldInput label="Their names" hint="Separated by commas. The first one is used when a client names none.">
           {(ids) => (
             <input {...ids} type="text" class="mono" spellcheck={false} autocapitalize="off" value={namespaces} onInput={(event) => setNamespaces(event.currentTarget.value)} />
           )}
-        </Field>
+        </FieldInput>
       )}
-      <Field label="Expires">
+      <FieldInput label="Expires">
         {(ids) => (
           <select {...ids} value={days} onChange={(event) => setDays(event.currentTarget.value)}>
             {lifetimes.map(([value, text]) => (
@@ -185,7 +190,7 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
             ))}
           </select>
         )}
-      </Field>
+      </FieldInput>
     </Confirm>
   );
 }
@@ -216,7 +221,7 @@ function SecretDialog({ created, onClose }: { readonly created: CreatedToken; on
 
 function RevokeDialog({ token, onRevoked, onClose }: { readonly token: TokenRow; onRevoked(): void; onClose(): void }) {
   const act = async () => {
-    await callApi(`/api/tokens/${encodeURIComponent(token.id)}`, { method: "DELETE" });
+    await requestApi(`/api/tokens/${encodeURIComponent(token.id)}`, { method: "DELETE" });
     announce(`${token.name} was revoked.`);
     onRevoked();
     return undefined;

@@ -1,5 +1,5 @@
 /** What a tool takes, as a form can show it. */
-export interface Parameter {
+export interface FormField {
   readonly name: string;
   readonly required: boolean;
   readonly kind: "text" | "number" | "boolean" | "choice" | "texts" | "json";
@@ -9,7 +9,7 @@ export interface Parameter {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-export function parametersOf(input: Schema): readonly Parameter[] {
+export function formFieldsOf(input: Schema): readonly FormField[] {
   const properties = (input.properties ?? {}) as Readonly<Record<string, Schema>>;
   const required = Array.isArray(input.required) ? input.required : [];
   return Object.entries(properties)
@@ -17,7 +17,7 @@ export function parametersOf(input: Schema): readonly Parameter[] {
     .sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-function kindOf({ type, enum: choices, items }: Schema): Pick<Parameter, "kind" | "choices"> {
+function kindOf({ type, enum: choices, items }: Schema): Pick<FormField, "kind" | "choices"> {
   if (Array.isArray(choices)) return { kind: "choice", choices: choices.map(String) };
   if (type === "string") return { kind: "text" };
   if (type === "number" || type === "integer") return { kind: "number" };
@@ -65,7 +65,7 @@ const listed = (texts: readonly string[]): string => (texts.length < 2 ? texts.j
 export type Entered = Readonly<Record<string, string>>;
 
 /** The arguments that a filled form stands for, or what is wrong in which field. An empty field is left out. */
-export function argumentsOf(parameters: readonly Parameter[], entered: Entered): { readonly args: Record<string, unknown>; readonly problems: Readonly<Record<string, string>> } {
+export function argumentsOf(parameters: readonly FormField[], entered: Entered): { readonly args: Record<string, unknown>; readonly problems: Readonly<Record<string, string>> } {
   const args: Record<string, unknown> = {};
   const problems: Record<string, string> = {};
   for (const { name, kind, required } of parameters) {
@@ -92,7 +92,7 @@ export function argumentsOf(parameters: readonly Parameter[], entered: Entered):
 }
 
 /** The form that stands for these arguments. */
-export function enteredOf(parameters: readonly Parameter[], args: Readonly<Record<string, unknown>>): Entered {
+export function enteredOf(parameters: readonly FormField[], args: Readonly<Record<string, unknown>>): Entered {
   const entered: Record<string, string> = {};
   for (const { name, kind } of parameters) {
     const value = args[name];

@@ -6,15 +6,15 @@ import { useQuery } from "../data/use-query.ts";
 import { EffectBadge } from "../parts/badge.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Confirm } from "../parts/dialog.tsx";
-import { Field } from "../parts/field.tsx";
-import { formatDuration } from "../parts/format.ts";
+import { FieldInput } from "../parts/field.tsx";
+import { durationText } from "../parts/format.ts";
 import { JsonView, prettyJson } from "../parts/json-view.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
-import { Answer, Empty } from "../parts/state-panels.tsx";
+import { AnswerPanel, Empty } from "../parts/state-panels.tsx";
 import { hrefOf, navigate } from "../router.ts";
 import { useView } from "../view-context.ts";
-import type { Entered, Parameter } from "./tool-form.ts";
-import { argumentsOf, enteredOf, parametersOf } from "./tool-form.ts";
+import type { Entered, FormField } from "./tool-form.ts";
+import { argumentsOf, enteredOf, formFieldsOf } from "./tool-form.ts";
 
 type Tool = ToolsView["tools"][number];
 
@@ -24,7 +24,7 @@ export function TryItView({ name }: { readonly name?: string }) {
   return (
     <>
       <PageHead title="Try it" lead="Call any tool as an agent would. What you do here is real, and recorded under your name." />
-      <Answer query={query} what="the tools">
+      <AnswerPanel query={query} what="the tools">
         {({ tools }) => {
           if (tools.length === 0) return <Empty title="You may call no tool here">Your token's role or the server's settings allow none.</Empty>;
           const tool = tools.find((each) => each.name === name) ?? tools[0];
@@ -54,7 +54,7 @@ export function TryItView({ name }: { readonly name?: string }) {
             </>
           );
         }}
-      </Answer>
+      </AnswerPanel>
     </>
   );
 }
@@ -67,7 +67,7 @@ interface Outcome {
 
 function ToolForm({ tool }: { readonly tool: Tool }) {
   const { namespace } = useView();
-  const parameters = useMemo(() => parametersOf(tool.input), [tool]);
+  const parameters = useMemo(() => formFieldsOf(tool.input), [tool]);
   const [mode, setMode] = useState<"form" | "json">("form");
   const [entered, setEntered] = useState<Entered>({});
   const [raw, setRaw] = useState("{}");
@@ -129,9 +129,9 @@ function ToolForm({ tool }: { readonly tool: Tool }) {
         </p>
         <form onSubmit={submit} noValidate>
           {mode === "json" ? (
-            <Field label="Arguments (JSON)" error={parsedRaw.problem}>
+            <FieldInput label="Arguments (JSON)" error={parsedRaw.problem}>
               {(ids) => <textarea {...ids} class="mono" rows={14} spellcheck={false} value={raw} onInput={(event) => setRaw(event.currentTarget.value)} />}
-            </Field>
+            </FieldInput>
           ) : parameters.length === 0 ? (
             <p class="muted">It takes no arguments.</p>
           ) : (
@@ -150,7 +150,7 @@ function ToolForm({ tool }: { readonly tool: Tool }) {
           </button>
         </form>
       </Panel>
-      <Panel title="Answer" class="half" aside={outcome !== undefined && formatDuration(outcome.tookMs)}>
+      <Panel title="Answer" class="half" aside={outcome !== undefined && durationText(outcome.tookMs)}>
         <div role="status">
           {outcome === undefined ? (
             <Empty title="Not called yet">The tool's answer, or its error, appears here.</Empty>
@@ -187,7 +187,7 @@ function parseObject(text: string): { readonly value?: Record<string, unknown>; 
 }
 
 interface ParameterFieldProps {
-  readonly parameter: Parameter;
+  readonly parameter: FormField;
   readonly value: string;
   readonly error?: string;
   onChange(value: string): void;
@@ -195,7 +195,7 @@ interface ParameterFieldProps {
 
 function ParameterField({ parameter: { name, required, kind, choices, hint }, value, error, onChange }: ParameterFieldProps) {
   return (
-    <Field label={required ? `${name} (required)` : name} hint={hint === "" ? undefined : hint} error={error}>
+    <FieldInput label={required ? `${name} (required)` : name} hint={hint === "" ? undefined : hint} error={error}>
       {(ids) => {
         if (kind === "choice" || kind === "boolean")
           return (
@@ -231,6 +231,6 @@ function ParameterField({ parameter: { name, required, kind, choices, hint }, va
           />
         );
       }}
-    </Field>
+    </FieldInput>
   );
 }

@@ -16,7 +16,7 @@ export interface AdoptOptions {
 
 export type Adoption = { readonly landing: Exclude<Landing, "new"> } | { readonly checks: readonly Check[]; readonly writes: readonly Write[] };
 
-/** One road for the plan and the deed, so that they cannot disagree: a dry run stops only before the commit, which it checks like any other. */
+/** The plan and the import share one function, so that they cannot disagree: a dry run stops only before the commit, which it checks like any other. */
 export function adopt(scope: Scope, { dryRun }: AdoptOptions, decide: () => Promise<Adoption>): Promise<Landing> {
   return transact<null, Landing>(scope, {
     async decide() {

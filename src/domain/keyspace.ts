@@ -44,16 +44,16 @@ export const workflowKeys = {
   steps: (runId: string) => prefixRange(`workflow/step/${runId}/`),
   stepOf: (stepKey: string) => Number(stepKey.slice(-padded(0).length)),
   /** All runs by age; and those of one tag. The run's id stands last. */
-  listed: { range: prefixRange("workflow/list/"), key: (place: string, runId: string) => `workflow/list/${place}/${runId}` },
+  listed: { range: prefixRange("workflow/list/"), key: (listPosition: string, runId: string) => `workflow/list/${listPosition}/${runId}` },
   tagged: {
     range: (tag: Tag) => prefixRange(`workflow/tag/${tagDigest(tag)}/`),
-    key: (tag: Tag, place: string, runId: string) => `workflow/tag/${tagDigest(tag)}/${place}/${runId}`,
+    key: (tag: Tag, listPosition: string, runId: string) => `workflow/tag/${tagDigest(tag)}/${listPosition}/${runId}`,
   },
   /** Runs nobody has claimed, in the order they are to be taken: high priority first, then old before young. */
-  ready: { range: prefixRange("workflow/ready/"), key: (priority: number, place: string, runId: string) => `workflow/ready/${urgency(priority)}/${place}/${runId}` },
+  ready: { range: prefixRange("workflow/ready/"), key: (priority: number, listPosition: string, runId: string) => `workflow/ready/${urgency(priority)}/${listPosition}/${runId}` },
   readyTagged: {
     range: (tag: Tag) => prefixRange(`workflow/ready-tag/${tagDigest(tag)}/`),
-    key: (tag: Tag, priority: number, place: string, runId: string) => `workflow/ready-tag/${tagDigest(tag)}/${urgency(priority)}/${place}/${runId}`,
+    key: (tag: Tag, priority: number, listPosition: string, runId: string) => `workflow/ready-tag/${tagDigest(tag)}/${urgency(priority)}/${listPosition}/${runId}`,
   },
   /** Claimed runs by the time at which somebody should look whether the claim has lapsed. */
   claimed: {
@@ -61,10 +61,10 @@ export const workflowKeys = {
     key: (lookAtMs: number, runId: string) => `workflow/claimed/${padded(lookAtMs)}/${runId}`,
   },
   /**
-   * A run's place among all runs, by age. Clocks stand still and go in steps, so it is the revision its creator had seen, which grows
+   * A run's position among all runs, by age. Clocks stand still and go in steps, so it is the revision its creator had seen, which grows
    * from one creation to a later one, and an ordinal for those that were created side by side in one process.
    */
-  place: (seenRevision: number, ordinal: number) => `${padded(seenRevision)}${padded(ordinal)}`,
+  listPosition: (seenRevision: number, ordinal: number) => `${padded(seenRevision)}${padded(ordinal)}`,
   idOf: (indexKey: string) => indexKey.slice(indexKey.lastIndexOf("/") + 1),
   /** The lease that is a claim. */
   resource: (runId: string) => `workflow/${runId}`,
@@ -115,32 +115,32 @@ export const workspaceKeys = {
   /** Where a repository's main line began: found out once, not by every process. */
   root: (mainLine: string) => `workspace/root/${digest(mainLine)}`,
   /**
-   * A run's place among all runs, by age. Clocks stand still and go in steps, so it is the revision its creator had seen, which grows
+   * A run's position among all runs, by age. Clocks stand still and go in steps, so it is the revision its creator had seen, which grows
    * from one creation to a later one, and an ordinal for those that were created side by side in one process.
    */
-  place: (seenRevision: number, ordinal: number) => `${padded(seenRevision)}${padded(ordinal)}`,
+  listPosition: (seenRevision: number, ordinal: number) => `${padded(seenRevision)}${padded(ordinal)}`,
   idOf: (indexKey: string) => indexKey.slice(indexKey.lastIndexOf("/") + 1),
 };
 
-/** A place is a workspace's id or "global". The list of a place is by age, so that "the newest" and "since" are range reads. */
+/** A journal's id is a workspace's id or "global". The list of a journal is by age, so that "the newest" and "since" are range reads. */
 export const journalKeys = {
   entries: prefixRange("journal/entry/"),
   entry: (id: string) => `journal/entry/${id}`,
   beginning: (part: string) => prefixRange(`journal/entry/${part}`),
   idOf: (engineKey: string) => engineKey.slice(engineKey.lastIndexOf("/") + 1),
   listed: {
-    key: (place: string, createdAtMs: number, id: string) => `journal/list/${place}/${padded(createdAtMs)}/${id}`,
+    key: (journalId: string, createdAtMs: number, id: string) => `journal/list/${journalId}/${padded(createdAtMs)}/${id}`,
     /** From a time on, up to another or up to a position of this list. */
-    range: (place: string, fromMs: number, untilMs: number | undefined, before: string | undefined): Range => {
-      const all = prefixRange(`journal/list/${place}/`);
+    range: (journalId: string, fromMs: number, untilMs: number | undefined, before: string | undefined): Range => {
+      const all = prefixRange(`journal/list/${journalId}/`);
       const ends = [...(untilMs === undefined ? [] : [all.start + padded(untilMs)]), ...(before === undefined ? [] : [all.start + before])].sort();
       return { start: all.start + padded(Math.max(0, fromMs)), end: ends[0] ?? all.end };
     },
-    /** What stands after the place: sorts by age across places. */
+    /** What follows the journal's id: sorts by age across journals. */
     positionOf: (listKey: string) => listKey.split("/").slice(-2).join("/"),
   },
   session: (workspaceId: string, sessionId: string) => `journal/session/${workspaceId}/${sessionId}`,
-  area: (place: string) => `journal/${place}`,
+  area: (journalId: string) => `journal/${journalId}`,
 };
 
 /** Where Holdfast keeps what is about the whole store and not about one namespace. No caller can spell the name. */

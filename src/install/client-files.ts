@@ -51,14 +51,14 @@ async function realFolder(folder: string): Promise<string> {
   return parent === folder ? folder : join(await realFolder(parent), basename(folder));
 }
 
-export interface WriteOptions {
+export interface FileWriteOptions {
   /** The mode to give; for a new file the scope decides. */
   readonly mode: number;
   readonly folderMode: number;
 }
 
 /** Puts a whole new file in the place of the old one, so that nobody ever reads half of it. Gives the folders it had to make, outermost first. */
-export async function replaceFile(realPath: string, text: string, { mode, folderMode }: WriteOptions): Promise<string[]> {
+export async function replaceFile(realPath: string, text: string, { mode, folderMode }: FileWriteOptions): Promise<string[]> {
   const made = await makeFolders(dirname(realPath), folderMode);
   const old = await stat(realPath).catch(ignoreMissing);
   const temporary = `${realPath}.${randomHex(12)}.tmp`;

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { AgentTexts } from "./agent-texts.ts";
 import { skillFile, skillNames } from "./agent-texts.ts";
+import type { ClientFolders, InstallScope } from "./client-folders.ts";
+import { applicationFolder, configFolder } from "./client-folders.ts";
 import type { Edit, Insertion, Offered } from "./edit.ts";
 import { withdrawn } from "./edit.ts";
 import { claudeHooks, noClaudeHooks } from "./edit-hooks.ts";
@@ -9,8 +11,6 @@ import { markedBlock, ownFile, withOwnership } from "./edit-text.ts";
 import type { TomlEntry } from "./edit-toml.ts";
 import { tomlTable } from "./edit-toml.ts";
 import { yamlEntry } from "./edit-yaml.ts";
-import type { Places, Scope } from "./places.ts";
-import { applicationFolder, configFolder } from "./places.ts";
 import type { Launch } from "./server-launch.ts";
 
 export const serverName = "holdfast";
@@ -26,7 +26,7 @@ export interface TokenVariable {
 }
 
 /** What goes beside a server that offers certain tools. */
-export interface Told extends AgentTexts {
+export interface AgentGuidance extends AgentTexts {
   /** Undefined: hooks have no store to work on. */
   readonly hookCommand?: (hook: string) => string;
 }
@@ -37,9 +37,9 @@ export interface Client {
   /** For people. */
   readonly title: string;
   /** Where the list of servers may be, by scope: the first file that is there counts, else the first whose folder is, else the first. */
-  readonly files: Partial<Record<Scope, (places: Places) => readonly string[]>>;
+  readonly files: Partial<Record<InstallScope, (folders: ClientFolders) => readonly string[]>>;
   /** Puts an entry in its place in that file. */
-  readonly place: (path: string, entry: Members, offered?: Offered<Members>) => Edit;
+  readonly edit: (path: string, entry: Members, offered?: Offered<Members>) => Edit;
   /** What an entry says. */
   readonly entry: (reach: Reach) => Members;
   /** Without it the client's file has no way to name a server by its address: it starts the bridge. */
@@ -49,7 +49,7 @@ export interface Client {
   /** Where the variable is set, when that is not where the client is started. */
   readonly variablesFrom?: string;
   /** Skills, hooks, instructions: what goes beside the server. */
-  readonly beside: Partial<Record<Scope, (places: Places, told: Told) => readonly Edit[]>>;
+  readonly beside: Partial<Record<InstallScope, (folders: ClientFolders, guidance: AgentGuidance) => readonly Edit[]>>;
   /** What the user does next. */
   readonly next: string;
 }
@@ -68,18 +68,18 @@ const inBraces = (variable: string): string => `\${${variable}}`;
 const inEnvBraces = (variable: string): string => `\${env:${variable}}`;
 
 const plainStdio = ({ command, args }: Launch) => ({ command, args });
-const codeUserFolder = (places: Places): string => join(applicationFolder(places), "Code", "User");
-const claudeFolder = ({ claudeFolder: moved, home }: Places): string => moved ?? join(home, ".claude");
-const codexFolder = ({ codexFolder: moved, home }: Places): string => moved ?? join(home, ".codex");
+const codeUserFolder = (folders: ClientFolders): string => join(applicationFolder(folders), "Code", "User");
+const claudeFolder = ({ claudeFolder: moved, home }: ClientFolders): string => moved ?? join(home, ".claude");
+const codexFolder = ({ codexFolder: moved, home }: ClientFolders): string => moved ?? join(home, ".codex");
 
 /** A block in the user's own file, and a file that is ours as a whole. */
-const note = (path: string, { instructions }: Told): Edit => toldOrNot(markedBlock(path, "instructions", instructions ?? ""), instructions);
-const rule = (path: string, { instructions }: Told, frontMatter = ""): Edit =>
+const note = (path: string, { instructions }: AgentGuidance): Edit => toldOrNot(markedBlock(path, "instructions", instructions ?? ""), instructions);
+const rule = (path: string, { instructions }: AgentGuidance, frontMatter = ""): Edit =>
   toldOrNot(ownFile(path, "instructions", withOwnership(`${frontMatter}${instructions ?? ""}`)), instructions);
 const toldOrNot = (edit: Insertion, instructions: string | undefined): Edit => (instructions === undefined ? withdrawn(edit) : edit);
-const agentsFile = ({ project }: Places, told: Told): readonly Edit[] => [note(join(project, "AGENTS.md"), told)];
+const agentsFile = ({ project }: ClientFolders, guidance: AgentGuidance): readonly Edit[] => [note(join(project, "AGENTS.md"), guidance)];
 
-const claudeBeside = (folder: string, { hookCommand, skills }: Told): readonly Edit[] => [
+const claudeBeside = (folder: string, { hookCommand, skills }: AgentGuidance): readonly Edit[] => [
   hookCommand === undefined ? noClaudeHooks(join(folder, "settings.json")) : claudeHooks(join(folder, "settings.json"), hookCommand),
   ...skillNames.map((name) => {
     const skill = skills.find((each) => each.name === name);
@@ -98,20 +98,20 @@ export const clients = {
       user: ({ claudeFolder: moved, home }) => [join(moved ?? home, ".claude.json")],
       project: ({ project }) => [join(project, ".mcp.json")],
     },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
     beside: {
-      user: (places, told) => claudeBeside(claudeFolder(places), told),
-      project: ({ project }, told) => claudeBeside(join(project, ".claude"), told),
+      user: (folders, guidance) => claudeBeside(claudeFolder(folders), guidance),
+      project: ({ project }, guidance) => claudeBeside(join(project, ".claude"), guidance),
     },
     next: "Start a new Claude Code session; /mcp shows the server. A project's server asks for approval once.",
   },
   "claude-desktop": {
     title: "Claude Desktop",
-    files: { user: (places) => [join(applicationFolder(places), "Claude", "claude_desktop_config.json")] },
-    place: json("mcpServers"),
+    files: { user: (folders) => [join(applicationFolder(folders), "Claude", "claude_desktop_config.json")] },
+    edit: json("mcpServers"),
     // An address never comes here.
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : {}),
     takesHttp: false,
@@ -121,78 +121,81 @@ export const clients = {
   cursor: {
     title: "Cursor",
     files: { user: ({ home }) => [join(home, ".cursor", "mcp.json")], project: ({ project }) => [join(project, ".cursor", "mcp.json")] },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: header(inEnvBraces),
     beside: {
-      project: ({ project }, told) => [
-        rule(join(project, ".cursor", "rules", "holdfast.mdc"), told, "---\ndescription: Memory and coordination with Holdfast\nalwaysApply: true\n---\n\n"),
+      project: ({ project }, guidance) => [
+        rule(join(project, ".cursor", "rules", "holdfast.mdc"), guidance, "---\ndescription: Memory and coordination with Holdfast\nalwaysApply: true\n---\n\n"),
       ],
     },
     next: "Switch the server on in Cursor's settings, under MCP.",
   },
   vscode: {
     title: "VS Code",
-    files: { user: (places) => [join(codeUserFolder(places), "mcp.json")], project: ({ project }) => [join(project, ".vscode", "mcp.json")] },
-    place: json("servers"),
+    files: { user: (folders) => [join(codeUserFolder(folders), "mcp.json")], project: ({ project }) => [join(project, ".vscode", "mcp.json")] },
+    edit: json("servers"),
     entry: (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }),
     takesHttp: true,
     bearer: header(inEnvBraces),
     beside: {
-      user: (places, told) => [rule(join(codeUserFolder(places), "prompts", "holdfast.instructions.md"), told, '---\napplyTo: "**"\n---\n\n')],
-      project: ({ project }, told) => [rule(join(project, ".github", "instructions", "holdfast.instructions.md"), told, '---\napplyTo: "**"\n---\n\n')],
+      user: (folders, guidance) => [rule(join(codeUserFolder(folders), "prompts", "holdfast.instructions.md"), guidance, '---\napplyTo: "**"\n---\n\n')],
+      project: ({ project }, guidance) => [rule(join(project, ".github", "instructions", "holdfast.instructions.md"), guidance, '---\napplyTo: "**"\n---\n\n')],
     },
     next: "Run “MCP: List Servers” and start holdfast.",
   },
   windsurf: {
     title: "Windsurf",
     files: { user: ({ home }) => [join(home, ".codeium", "windsurf", "mcp_config.json")] },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { serverUrl: reach.url }),
     takesHttp: true,
     bearer: header(inEnvBraces),
-    beside: { user: ({ home }, told) => [note(join(home, ".codeium", "windsurf", "memories", "global_rules.md"), told)] },
+    beside: { user: ({ home }, guidance) => [note(join(home, ".codeium", "windsurf", "memories", "global_rules.md"), guidance)] },
     next: "Refresh the MCP servers in Cascade's settings.",
   },
   codex: {
     title: "Codex",
-    files: { user: (places) => [join(codexFolder(places), "config.toml")], project: ({ project }) => [join(project, ".codex", "config.toml")] },
-    place: (path, entry, offered) => tomlTable(path, what, ["mcp_servers", serverName], entry as TomlEntry, offered as Offered<TomlEntry> | undefined),
+    files: { user: (folders) => [join(codexFolder(folders), "config.toml")], project: ({ project }) => [join(project, ".codex", "config.toml")] },
+    edit: (path, entry, offered) => tomlTable(path, what, ["mcp_servers", serverName], entry as TomlEntry, offered as Offered<TomlEntry> | undefined),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: (variable) => ({ bearer_token_env_var: variable }),
-    beside: { user: (places, told) => [note(join(codexFolder(places), "AGENTS.md"), told)], project: agentsFile },
+    beside: { user: (folders, guidance) => [note(join(codexFolder(folders), "AGENTS.md"), guidance)], project: agentsFile },
     next: "Start Codex again. It reads a project's configuration only where the project is trusted.",
   },
   gemini: {
     title: "Gemini CLI",
     files: { user: ({ home }) => [join(home, ".gemini", "settings.json")], project: ({ project }) => [join(project, ".gemini", "settings.json")] },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
-    beside: { user: ({ home }, told) => [note(join(home, ".gemini", "GEMINI.md"), told)], project: ({ project }, told) => [note(join(project, "GEMINI.md"), told)] },
+    beside: {
+      user: ({ home }, guidance) => [note(join(home, ".gemini", "GEMINI.md"), guidance)],
+      project: ({ project }, guidance) => [note(join(project, "GEMINI.md"), guidance)],
+    },
     next: "Start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only.",
   },
   opencode: {
     title: "opencode",
     files: {
-      user: (places) => ["opencode.json", "opencode.jsonc"].map((name) => join(configFolder(places), "opencode", name)),
+      user: (folders) => ["opencode.json", "opencode.jsonc"].map((name) => join(configFolder(folders), "opencode", name)),
       project: ({ project }) => ["opencode.json", "opencode.jsonc"].map((name) => join(project, name)),
     },
-    place: json("mcp"),
+    edit: json("mcp"),
     entry: (reach) =>
       reach.kind === "stdio" ? { type: "local", command: [reach.launch.command, ...reach.launch.args], enabled: true } : { type: "remote", url: reach.url, enabled: true },
     takesHttp: true,
     bearer: header((variable) => `{env:${variable}}`),
-    beside: { user: (places, told) => [note(join(configFolder(places), "opencode", "AGENTS.md"), told)], project: agentsFile },
+    beside: { user: (folders, guidance) => [note(join(configFolder(folders), "opencode", "AGENTS.md"), guidance)], project: agentsFile },
     next: "Start opencode again.",
   },
   continue: {
     title: "Continue",
     files: { user: ({ home }) => [join(home, ".continue", "config.yaml")], project: ({ project }) => [join(project, ".continue", "mcpServers", "holdfast.yaml")] },
-    place: (path, entry, offered) =>
+    edit: (path, entry, offered) =>
       yamlEntry(
         path,
         what,
@@ -205,18 +208,18 @@ export const clients = {
     bearer: (variable) => ({ requestOptions: header((name) => `\${{ secrets.${name} }}`)(variable) }),
     variablesFrom: "in ~/.continue/.env",
     beside: {
-      user: ({ home }, told) => [rule(join(home, ".continue", "rules", "holdfast.md"), told)],
-      project: ({ project }, told) => [rule(join(project, ".continue", "rules", "holdfast.md"), told)],
+      user: ({ home }, guidance) => [rule(join(home, ".continue", "rules", "holdfast.md"), guidance)],
+      project: ({ project }, guidance) => [rule(join(project, ".continue", "rules", "holdfast.md"), guidance)],
     },
     next: "Reload Continue's configuration; MCP tools work in agent mode.",
   },
   zed: {
     title: "Zed",
     files: {
-      user: (places) => [join(places.platform === "win32" ? applicationFolder(places) : configFolder(places), places.platform === "win32" ? "Zed" : "zed", "settings.json")],
+      user: (folders) => [join(folders.platform === "win32" ? applicationFolder(folders) : configFolder(folders), folders.platform === "win32" ? "Zed" : "zed", "settings.json")],
       project: ({ project }) => [join(project, ".zed", "settings.json")],
     },
-    place: json("context_servers"),
+    edit: json("context_servers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     beside: { project: agentsFile },
@@ -225,22 +228,22 @@ export const clients = {
   cline: {
     title: "Cline",
     files: {
-      user: (places) => [
-        join(codeUserFolder(places), "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
-        join(places.home, ".cline", "data", "settings", "cline_mcp_settings.json"),
+      user: (folders) => [
+        join(codeUserFolder(folders), "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
+        join(folders.home, ".cline", "data", "settings", "cline_mcp_settings.json"),
       ],
     },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { type: "streamableHttp", url: reach.url }), disabled: false }),
     takesHttp: true,
     bearer: header(inEnvBraces),
-    beside: { user: ({ home }, told) => [rule(join(home, "Documents", "Cline", "Rules", "holdfast.md"), told)] },
+    beside: { user: ({ home }, guidance) => [rule(join(home, "Documents", "Cline", "Rules", "holdfast.md"), guidance)] },
     next: "The MCP Servers view in Cline shows the server.",
   },
   hermes: {
     title: "Hermes",
     files: { user: ({ hermesFolder, home }) => [join(hermesFolder ?? join(home, ".hermes"), "config.yaml")] },
-    place: (path, entry, offered) => yamlEntry(path, what, { key: "mcp_servers", name: serverName, holds: "map" }, entry, offered),
+    edit: (path, entry, offered) => yamlEntry(path, what, { key: "mcp_servers", name: serverName, holds: "map" }, entry, offered),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
@@ -250,41 +253,41 @@ export const clients = {
   copilot: {
     title: "Copilot CLI",
     files: { user: ({ home }) => [join(home, ".copilot", "mcp-config.json")], project: ({ project }) => [join(project, ".github", "mcp.json")] },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => ({ ...(reach.kind === "stdio" ? { type: "local", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }), tools: ["*"] }),
     takesHttp: true,
     bearer: header(inBraces),
-    beside: { user: ({ home }, told) => [note(join(home, ".copilot", "copilot-instructions.md"), told)], project: agentsFile },
+    beside: { user: ({ home }, guidance) => [note(join(home, ".copilot", "copilot-instructions.md"), guidance)], project: agentsFile },
     next: "Start Copilot CLI again; /mcp show lists the server.",
   },
   qwen: {
     title: "Qwen Code",
     files: { user: ({ home }) => [join(home, ".qwen", "settings.json")], project: ({ project }) => [join(project, ".qwen", "settings.json")] },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { httpUrl: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
-    beside: { user: ({ home }, told) => [note(join(home, ".qwen", "QWEN.md"), told)], project: ({ project }, told) => [note(join(project, "QWEN.md"), told)] },
+    beside: { user: ({ home }, guidance) => [note(join(home, ".qwen", "QWEN.md"), guidance)], project: ({ project }, guidance) => [note(join(project, "QWEN.md"), guidance)] },
     next: "Start Qwen Code again; /mcp shows the server.",
   },
   amp: {
     title: "Amp",
-    files: { user: (places) => [join(configFolder(places), "amp", "settings.json")], project: ({ project }) => [join(project, ".amp", "settings.json")] },
+    files: { user: (folders) => [join(configFolder(folders), "amp", "settings.json")], project: ({ project }) => [join(project, ".amp", "settings.json")] },
     // One key with a dot in its name, not one inside the other.
-    place: json("amp.mcpServers"),
+    edit: json("amp.mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
-    beside: { user: (places, told) => [note(join(configFolder(places), "amp", "AGENTS.md"), told)], project: agentsFile },
+    beside: { user: (folders, guidance) => [note(join(configFolder(folders), "amp", "AGENTS.md"), guidance)], project: agentsFile },
     next: "Start Amp again. It asks once before it runs a project's servers.",
   },
   crush: {
     title: "Crush",
     files: {
-      user: (places) => [join(configFolder(places), "crush", "crush.json")],
+      user: (folders) => [join(configFolder(folders), "crush", "crush.json")],
       project: ({ project }) => ["crush.json", ".crush.json"].map((name) => join(project, name)),
     },
-    place: json("mcp"),
+    edit: json("mcp"),
     entry: (reach) => (reach.kind === "stdio" ? { type: "stdio", ...plainStdio(reach.launch) } : { type: "http", url: reach.url }),
     takesHttp: true,
     bearer: header((variable) => `$${variable}`),
@@ -294,11 +297,11 @@ export const clients = {
   goose: {
     title: "Goose",
     files: {
-      user: (places) => [
-        places.platform === "win32" ? join(applicationFolder(places), "Block", "goose", "config", "config.yaml") : join(configFolder(places), "goose", "config.yaml"),
+      user: (folders) => [
+        folders.platform === "win32" ? join(applicationFolder(folders), "Block", "goose", "config", "config.yaml") : join(configFolder(folders), "goose", "config.yaml"),
       ],
     },
-    place: (path, entry, offered) => yamlEntry(path, what, { key: "extensions", name: serverName, holds: "map" }, entry, offered),
+    edit: (path, entry, offered) => yamlEntry(path, what, { key: "extensions", name: serverName, holds: "map" }, entry, offered),
     entry: (reach) => ({
       enabled: true,
       name: serverName,
@@ -312,13 +315,13 @@ export const clients = {
   kiro: {
     title: "Kiro",
     files: { user: ({ home }) => [join(home, ".kiro", "settings", "mcp.json")], project: ({ project }) => [join(project, ".kiro", "settings", "mcp.json")] },
-    place: json("mcpServers"),
+    edit: json("mcpServers"),
     entry: (reach) => ({ ...(reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }), disabled: false }),
     takesHttp: true,
     bearer: header(inBraces),
     beside: {
-      user: ({ home }, told) => [rule(join(home, ".kiro", "steering", "holdfast.md"), told, "---\ninclusion: always\n---\n\n")],
-      project: ({ project }, told) => [rule(join(project, ".kiro", "steering", "holdfast.md"), told, "---\ninclusion: always\n---\n\n")],
+      user: ({ home }, guidance) => [rule(join(home, ".kiro", "steering", "holdfast.md"), guidance, "---\ninclusion: always\n---\n\n")],
+      project: ({ project }, guidance) => [rule(join(project, ".kiro", "steering", "holdfast.md"), guidance, "---\ninclusion: always\n---\n\n")],
     },
     next: "Kiro connects to the server when the file is saved; its MCP panel shows it.",
   },
@@ -328,9 +331,9 @@ export type ClientName = keyof typeof clients;
 export const clientNames = Object.keys(clients) as readonly ClientName[];
 
 /** The server's entry in one of the client's files. */
-export function serverEdit({ place, entry, bearer }: Client, path: string, reach: Reach): Edit {
+export function serverEdit({ edit, entry, bearer }: Client, path: string, reach: Reach): Edit {
   const token = reach.kind === "http" ? reach.token : undefined;
-  if (token === undefined || token === "none") return place(path, entry(reach), token);
+  if (token === undefined || token === "none") return edit(path, entry(reach), token);
   const reference = bearer?.(token.name);
-  return token.isAsked ? place(path, { ...entry(reach), ...reference }) : place(path, entry(reach), reference);
+  return token.isAsked ? edit(path, { ...entry(reach), ...reference }) : edit(path, entry(reach), reference);
 }

@@ -50,14 +50,14 @@ export function claudeHooks(path: string, commandOf: (hook: string) => string): 
 /** For a server elsewhere, or one without a journal: hooks of an earlier installation would go on saving where nobody looks. */
 export const noClaudeHooks = (path: string): Edit => withdrawn(claudeHooks(path, () => ""));
 
-interface Place {
+interface HookLocation {
   readonly group: number;
   readonly hook: number;
   /** Nothing else is in its group. */
   readonly alone: boolean;
 }
 
-function ownHooks(groups: unknown): Place[] {
+function ownHooks(groups: unknown): HookLocation[] {
   if (!Array.isArray(groups)) return [];
   return groups.flatMap((group, groupIndex) => {
     const hooks = isRecord(group) && Array.isArray(group.hooks) ? group.hooks : [];

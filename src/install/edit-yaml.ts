@@ -8,7 +8,7 @@ import { withOwnMembers } from "./edit-json.ts";
 type Entry = Readonly<Record<string, unknown>>;
 
 /** How a YAML file holds servers: by name in a map, or in a list of items that carry their name. */
-export interface YamlPlace {
+export interface YamlLocation {
   readonly key: string;
   readonly name: string;
   readonly holds: "map" | "list";
@@ -17,32 +17,33 @@ export interface YamlPlace {
 }
 
 /** One entry of a YAML file. Text is spliced in, so that comments, quotes and line breaks elsewhere stay as they are; the result is read back before it counts. */
-export function yamlEntry(path: string, what: string, place: YamlPlace, entry: Entry, offered?: Offered<Entry>): Insertion {
+export function yamlEntry(path: string, what: string, location: YamlLocation, entry: Entry, offered?: Offered<Entry>): Insertion {
   return {
     path,
     what,
     add(text) {
-      if (text === undefined || text.trim() === "") return stringify({ ...place.preamble, [place.key]: collectionOf(place, withOwnMembers(undefined, entry, offered)) }, format);
+      if (text === undefined || text.trim() === "")
+        return stringify({ ...location.preamble, [location.key]: collectionOf(location, withOwnMembers(undefined, entry, offered)) }, format);
       const document = readYaml(path, text);
-      const existing = findEntry(path, document, place);
+      const existing = findEntry(path, document, location);
       const wanted = withOwnMembers(existing, entry, offered);
       if (existing !== undefined && canonicalJson(existing) === canonicalJson(wanted)) return text;
-      const changed = existing === undefined ? undefined : changeInPlace(path, text, document, place, { existing: existing as Entry, wanted });
+      const changed = existing === undefined ? undefined : changeInPlace(path, text, document, location, { existing: existing as Entry, wanted });
       if (changed !== undefined) return changed;
       const data = plain(document);
-      const expected = { ...data, [place.key]: withEntry(data[place.key], place, wanted) };
-      const bare = existing === undefined ? text : removeFrom(path, text, place, true);
-      const spliced = spliceIn(bare, readYaml(path, bare), place, wanted);
+      const expected = { ...data, [location.key]: withEntry(data[location.key], location, wanted) };
+      const bare = existing === undefined ? text : removeFrom(path, text, location, true);
+      const spliced = spliceIn(bare, readYaml(path, bare), location, wanted);
       if (spliced !== undefined && holds(path, spliced, expected)) return spliced;
-      document.set(place.key, document.createNode(expected[place.key]));
+      document.set(location.key, document.createNode(expected[location.key]));
       return written(path, document, expected);
     },
     remove(text, before) {
-      if (findEntry(path, readYaml(path, text), place) === undefined) return text;
-      const stood = before !== undefined && plain(readYaml(path, before))[place.key] !== undefined;
-      const rest = removeFrom(path, text, place, stood);
+      if (findEntry(path, readYaml(path, text), location) === undefined) return text;
+      const stood = before !== undefined && plain(readYaml(path, before))[location.key] !== undefined;
+      const rest = removeFrom(path, text, location, stood);
       const left = plain(readYaml(path, rest));
-      return before === undefined && canonicalJson(left) === canonicalJson(place.preamble ?? {}) && !rest.includes("#") ? undefined : rest;
+      return before === undefined && canonicalJson(left) === canonicalJson(location.preamble ?? {}) && !rest.includes("#") ? undefined : rest;
     },
   };
 }
@@ -62,16 +63,16 @@ function readYaml(path: string, text: string): Document.Parsed {
 
 const plain = (document: Document.Parsed): Record<string, unknown> => (document.toJS() as Record<string, unknown> | null) ?? {};
 
-function findEntry(path: string, document: Document.Parsed, { key, name, holds: kind }: YamlPlace): unknown {
+function findEntry(path: string, document: Document.Parsed, { key, name, holds: kind }: YamlLocation): unknown {
   const collection = plain(document)[key];
   if (collection === undefined || collection === null) return undefined;
   if (kind === "list" ? !Array.isArray(collection) : typeof collection !== "object" || Array.isArray(collection)) throw unusable(path, `${key} is not a ${kind}`);
   return kind === "list" ? (collection as Entry[]).find((item) => item?.name === name) : (collection as Entry)[name];
 }
 
-const collectionOf = (place: YamlPlace, entry: Entry): unknown => (place.holds === "list" ? [{ name: place.name, ...entry }] : { [place.name]: entry });
+const collectionOf = (location: YamlLocation, entry: Entry): unknown => (location.holds === "list" ? [{ name: location.name, ...entry }] : { [location.name]: entry });
 
-function withEntry(collection: unknown, { holds: kind, name }: YamlPlace, entry: Entry): unknown {
+function withEntry(collection: unknown, { holds: kind, name }: YamlLocation, entry: Entry): unknown {
   if (kind === "map") return { ...(collection as Entry | null), [name]: entry };
   const others = ((collection as Entry[] | null) ?? []).filter((item) => item?.name !== name);
   return [...others, { name, ...entry }];
@@ -87,11 +88,11 @@ function changeInPlace(
   path: string,
   text: string,
   document: Document.Parsed,
-  place: YamlPlace,
+  location: YamlLocation,
   { existing, wanted }: { readonly existing: Entry; readonly wanted: Entry },
 ): string | undefined {
   const eol = lineEndOf(text);
-  const own = ownItem(pairOf(document.contents, place.key)?.value, place);
+  const own = ownItem(pairOf(document.contents, location.key)?.value, location);
   const map = own !== undefined && "key" in own ? own.value : own;
   if (!isMap(map) || map.flow === true) return undefined;
   let changed = text.endsWith("\n") ? text : text + eol;
@@ -104,17 +105,19 @@ function changeInPlace(
   changed = changed.slice(0, end) + added.map(lines).join("") + changed.slice(end);
   for (const pair of pairs.toReversed()) {
     const name = String((pair.key as { value?: unknown }).value);
-    if (name === "name" && place.holds === "list") continue;
+    if (name === "name" && location.holds === "list") continue;
     const goes = !Object.hasOwn(wanted, name);
     if (!goes && canonicalJson(existing[name]) === canonicalJson(wanted[name])) continue;
     const start = changed.lastIndexOf("\n", startOf(pair.key) - 1) + 1;
     changed = changed.slice(0, start) + (goes ? "" : lines(name)) + changed.slice(endOfContent(changed, pair.value?.range?.[1] ?? pair.key.range?.[1] ?? 0));
   }
   const data = plain(document);
-  const members = place.holds === "list" ? { name: place.name, ...wanted } : wanted;
+  const members = location.holds === "list" ? { name: location.name, ...wanted } : wanted;
   const collection =
-    place.holds === "list" ? (data[place.key] as Entry[]).map((item) => (item?.name === place.name ? members : item)) : { ...(data[place.key] as Entry), [place.name]: members };
-  return holds(path, changed, { ...data, [place.key]: collection }) ? changed : undefined;
+    location.holds === "list"
+      ? (data[location.key] as Entry[]).map((item) => (item?.name === location.name ? members : item))
+      : { ...(data[location.key] as Entry), [location.name]: members };
+  return holds(path, changed, { ...data, [location.key]: collection }) ? changed : undefined;
 }
 
 const indented = (text: string, indent: string, eol: string): string =>
@@ -125,12 +128,12 @@ const indented = (text: string, indent: string, eol: string): string =>
     .join("");
 
 /** At the end of the collection, in the indentation of its first item; undefined where it is not written in block style. */
-function spliceIn(text: string, document: Document.Parsed, place: YamlPlace, entry: Entry): string | undefined {
+function spliceIn(text: string, document: Document.Parsed, location: YamlLocation, entry: Entry): string | undefined {
   const eol = lineEndOf(text);
-  const pair = pairOf(document.contents, place.key);
+  const pair = pairOf(document.contents, location.key);
   const lines = (value: unknown, indent: string): string => indented(stringify(value, format), indent, eol);
   const withBreak = text.endsWith("\n") ? text : text + eol;
-  if (pair === undefined) return withBreak + lines({ [place.key]: collectionOf(place, entry) }, "");
+  if (pair === undefined) return withBreak + lines({ [location.key]: collectionOf(location, entry) }, "");
   const collection = pair.value as YAMLMap<Node, Node> | YAMLSeq<Node> | null;
   if (!(isMap(collection) || isSeq(collection)) || collection.flow === true || collection.items.length === 0) return undefined;
   const [first] = collection.items;
@@ -139,7 +142,7 @@ function spliceIn(text: string, document: Document.Parsed, place: YamlPlace, ent
   const indent = text.slice(lineStart, firstStart);
   if (!/^ *$/.test(indent)) return undefined;
   const end = endOfContent(withBreak, collection.range?.[1] ?? 0);
-  return withBreak.slice(0, end) + lines(collectionOf(place, entry), indent) + withBreak.slice(end);
+  return withBreak.slice(0, end) + lines(collectionOf(location, entry), indent) + withBreak.slice(end);
 }
 
 /** The start of the line after the last one with something of the collection on it. */
@@ -150,23 +153,23 @@ function endOfContent(text: string, end: number): number {
 }
 
 /** Without our entry; the emptied collection goes too, unless it is to stay. */
-function removeFrom(path: string, text: string, place: YamlPlace, keepEmpty: boolean): string {
+function removeFrom(path: string, text: string, location: YamlLocation, keepEmpty: boolean): string {
   const document = readYaml(path, text);
   const data = plain(document);
-  const collection = data[place.key];
-  const left = place.holds === "list" ? (collection as Entry[]).filter((item) => item?.name !== place.name) : omit(collection as Entry, place.name);
+  const collection = data[location.key];
+  const left = location.holds === "list" ? (collection as Entry[]).filter((item) => item?.name !== location.name) : omit(collection as Entry, location.name);
   const isEmpty = (Array.isArray(left) ? left : Object.keys(left)).length === 0;
-  const expected = isEmpty && !keepEmpty ? omit(data, place.key) : { ...data, [place.key]: left };
-  const pair = pairOf(document.contents, place.key);
-  const target = isEmpty && !keepEmpty ? pair : ownItem(pair?.value, place);
+  const expected = isEmpty && !keepEmpty ? omit(data, location.key) : { ...data, [location.key]: left };
+  const pair = pairOf(document.contents, location.key);
+  const target = isEmpty && !keepEmpty ? pair : ownItem(pair?.value, location);
   const spliced = target === undefined || (isEmpty && keepEmpty) ? undefined : spliceOut(text, target);
   if (spliced !== undefined && holds(path, spliced, expected)) return spliced;
-  if (isEmpty && !keepEmpty) document.delete(place.key);
-  else document.set(place.key, document.createNode(left));
+  if (isEmpty && !keepEmpty) document.delete(location.key);
+  else document.set(location.key, document.createNode(left));
   return written(path, document, expected);
 }
 
-function ownItem(collection: unknown, { name }: YamlPlace): Pair<Node, Node> | Node | undefined {
+function ownItem(collection: unknown, { name }: YamlLocation): Pair<Node, Node> | Node | undefined {
   if (isSeq(collection)) return (collection as YAMLSeq<Node>).items.find((item) => isMap(item) && (item as YAMLMap).get("name") === name);
   return pairOf(collection, name);
 }

@@ -5,13 +5,13 @@ import { mustBeOneOf } from "../kernel/nearest.ts";
 import { agentTexts } from "./agent-texts.ts";
 import type { ClientFile } from "./client-files.ts";
 import { backUp, findBackups, readClientFile, removeEmptyFolders, replaceFile } from "./client-files.ts";
-import type { Client, ClientName, Reach, Told } from "./clients.ts";
+import type { ClientFolders, InstallScope } from "./client-folders.ts";
+import { rootsOf, scopes } from "./client-folders.ts";
+import type { AgentGuidance, Client, ClientName, Reach } from "./clients.ts";
 import { clientNames, clients, serverEdit } from "./clients.ts";
 import type { Edit } from "./edit.ts";
 import { unusable } from "./edit.ts";
 import { forgetInstallation, readMadeFolders, recordMadeFolders } from "./made-folders.ts";
-import type { Places, Scope } from "./places.ts";
-import { rootsOf, scopes } from "./places.ts";
 import { reachOf, tokenNote } from "./reach.ts";
 import type { Running } from "./server-launch.ts";
 import { launchNote, serverLaunch, shellLine } from "./server-launch.ts";
@@ -62,25 +62,25 @@ interface FileChange extends PlannedChange {
 }
 
 /** Reads every file and works everything out, so that a file that cannot be edited is found before any other is touched. */
-export async function planChange(request: ChangeRequest, places: Places, running: Running, nowMs: number): Promise<Plan> {
+export async function planChange(request: ChangeRequest, folders: ClientFolders, running: Running, nowMs: number): Promise<Plan> {
   const name = requireClient(request.client);
   const client: Client = clients[name];
   const scope = requireScope(client, request.scope);
   const reach = reachOf(client, request, running, scope);
-  const roots = rootsOf(places, scope);
-  const circumstances = { places, scope, reach, running, roots };
+  const roots = rootsOf(folders, scope);
+  const circumstances = { folders, scope, reach, running, roots };
   const planned = await editsOf(client, request, circumstances);
   const shared = request.action === "install" ? [] : await sharedEdits(name, planned, circumstances);
   const edits = planned.filter((edit) => !shared.some(({ path }) => path === edit.path));
   const found = await Promise.all(edits.map((edit) => (request.action === "install" ? planAdd(edit, roots) : planRemove(edit, roots))));
   const changes = found.filter((change) => change !== undefined);
-  const installation = `${name} ${scope} ${scope === "user" ? places.home : places.project}`;
+  const installation = `${name} ${scope} ${scope === "user" ? folders.home : folders.project}`;
   return {
     client: client.title,
     scope,
     changes: changes.map(({ path, what, action, diff }) => ({ path, what, action, diff })),
     notes: [...notesOf(client, request, reach, changes.length), ...shared.map(({ path, title }) => `${path} stays as it is: ${title} uses it too.`)],
-    apply: () => apply(changes, { scope, nowMs, dataFolder: places.dataFolder, installation, action: request.action }),
+    apply: () => apply(changes, { scope, nowMs, dataFolder: folders.dataFolder, installation, action: request.action }),
   };
 }
 
@@ -89,26 +89,26 @@ function requireClient(name: string): ClientName {
   return name as ClientName;
 }
 
-function requireScope({ title, files }: Client, scope: string): Scope {
+function requireScope({ title, files }: Client, scope: string): InstallScope {
   if (!(scopes as readonly string[]).includes(scope)) throw invalidInput("--scope", mustBeOneOf(scope, scopes));
-  if (files[scope as Scope] === undefined) throw invalidInput("--scope", `${title} keeps its servers only in files of the ${Object.keys(files).join(" or ")}`);
-  return scope as Scope;
+  if (files[scope as InstallScope] === undefined) throw invalidInput("--scope", `${title} keeps its servers only in files of the ${Object.keys(files).join(" or ")}`);
+  return scope as InstallScope;
 }
 
 interface Circumstances {
-  readonly places: Places;
-  readonly scope: Scope;
+  readonly folders: ClientFolders;
+  readonly scope: InstallScope;
   readonly reach: Reach;
   readonly running: Running;
   readonly roots: readonly string[];
 }
 
-async function editsOf(client: Client, { serverOnly, hookArgs, action, http, tools }: ChangeRequest, { places, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
-  const candidates = client.files[scope]?.(places) ?? [];
+async function editsOf(client: Client, { serverOnly, hookArgs, action, http, tools }: ChangeRequest, { folders, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
+  const candidates = client.files[scope]?.(folders) ?? [];
   // Hooks work on the journal of a local store; with a server elsewhere, or without a tool that reads it, they would save where nobody looks.
   const takesHooks = (http === undefined && (tools.includes("checkpoint") || tools.includes("resume"))) || action === "uninstall";
-  const told: Told = { ...agentTexts(tools), ...(takesHooks ? { hookCommand: (hook) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) } : {}) };
-  const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(places, told) ?? []);
+  const guidance: AgentGuidance = { ...agentTexts(tools), ...(takesHooks ? { hookCommand: (hook) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) } : {}) };
+  const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(folders, guidance) ?? []);
   // A client may read several of its files; what an earlier installation wrote to another one must be found too.
   const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];
   return [...paths.map((path) => serverEdit(client, path, reach)), ...beside];
@@ -116,13 +116,13 @@ async function editsOf(client: Client, { serverOnly, hookArgs, action, http, too
 
 /** Several clients read AGENTS.md: what another one that is still set up needs there is not taken away from it. */
 async function sharedEdits(name: ClientName, edits: readonly Edit[], circumstances: Circumstances): Promise<{ readonly path: string; readonly title: string }[]> {
-  const { places, scope, roots } = circumstances;
+  const { folders, scope, roots } = circumstances;
   const real = async (path: string): Promise<string> => (await readClientFile(path, roots)).realPath;
   const ours = new Map(await Promise.all(edits.map(async ({ path }) => [await real(path), path] as const)));
   const shared: { readonly path: string; readonly title: string }[] = [];
   for (const other of clientNames.filter((each) => each !== name)) {
     const client: Client = clients[other];
-    const beside = client.beside[scope]?.(places, agentTexts([])) ?? [];
+    const beside = client.beside[scope]?.(folders, agentTexts([])) ?? [];
     // A link of its own that leads nowhere good is that client's affair.
     const paths = (await Promise.all(beside.map(({ path }) => real(path).catch(() => "")))).flatMap((path) => ours.get(path) ?? []);
     if (paths.length > 0 && (await isSetUp(client, circumstances))) shared.push(...paths.map((path) => ({ path, title: client.title })));
@@ -130,8 +130,8 @@ async function sharedEdits(name: ClientName, edits: readonly Edit[], circumstanc
   return shared;
 }
 
-async function isSetUp(client: Client, { places, scope, reach, roots }: Circumstances): Promise<boolean> {
-  for (const path of client.files[scope]?.(places) ?? []) {
+async function isSetUp(client: Client, { folders, scope, reach, roots }: Circumstances): Promise<boolean> {
+  for (const path of client.files[scope]?.(folders) ?? []) {
     const { text } = await readClientFile(path, roots).catch(() => ({ text: undefined }));
     try {
       if (text !== undefined && serverEdit(client, path, reach).remove(text, undefined) !== text) return true;
@@ -204,7 +204,7 @@ function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: nu
 }
 
 interface Application {
-  readonly scope: Scope;
+  readonly scope: InstallScope;
   readonly nowMs: number;
   readonly dataFolder: string;
   readonly installation: string;

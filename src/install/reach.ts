@@ -1,7 +1,7 @@
 import { invalidInput } from "../kernel/errors.ts";
 import { isLoopbackAddress } from "../kernel/loopback-address.ts";
+import type { InstallScope } from "./client-folders.ts";
 import type { Client, Reach, TokenVariable } from "./clients.ts";
-import type { Scope } from "./places.ts";
 import type { Running } from "./server-launch.ts";
 import { serverLaunch } from "./server-launch.ts";
 
@@ -17,7 +17,7 @@ const usualVariable = "HOLDFAST_TOKEN";
 const noVariable = "none";
 
 /** How the client will reach the server: by starting one, by its address, or by starting the bridge to that address. */
-export function reachOf(client: Client, request: ReachRequest, running: Running, scope: Scope): Reach {
+export function reachOf(client: Client, request: ReachRequest, running: Running, scope: InstallScope): Reach {
   const { http, tokenEnv, tokenFile, serverArgs } = request;
   const { command, args } = serverLaunch(running, scope);
   if (http === undefined) {

@@ -1,4 +1,4 @@
-import type { Scope } from "./places.ts";
+import type { InstallScope } from "./client-folders.ts";
 
 /** How a client starts the server. */
 export interface Launch {
@@ -19,7 +19,7 @@ export interface Running {
  * configuration is for other machines too: there the installed command is started, by its name. Never npx: until the package is published,
  * whoever takes its name in the registry would run on those machines.
  */
-export function serverLaunch({ execPath, script, platform }: Running, scope: Scope): Launch {
+export function serverLaunch({ execPath, script, platform }: Running, scope: InstallScope): Launch {
   const parts = script.split(/[\\/]/);
   const packaged = parts.includes("node_modules");
   const global = /[\\/](lib|npm)[\\/]node_modules[\\/]holdfast[\\/]/.test(script) && !parts.includes("_npx");

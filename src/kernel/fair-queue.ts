@@ -9,17 +9,17 @@ interface FairQueueOptions {
 }
 
 /** The work of one owner. */
-interface Lane {
+interface OwnerQueue {
   readonly owner: string;
   readonly waiting: (() => void)[];
-  /** Start-time fair queuing: the virtual time at which the lane's next piece of work begins. */
+  /** Start-time fair queuing: the virtual time at which the queue's next piece of work begins. */
   nextAtMs: number;
   /** What one piece of its work takes, as far as known; rises at once and falls slowly. */
   costMs: number;
 }
 
 interface Run {
-  readonly lane: Lane;
+  readonly queue: OwnerQueue;
   readonly count: number;
   readonly beganMs: number;
 }
@@ -27,7 +27,7 @@ interface Run {
 const sliceMsDefault = 8;
 /** Requests of one owner that are started together: step by step, their code stays in the processor's cache. */
 const groupMax = 32;
-const lanesMax = 1_024;
+const queuesMax = 1_024;
 const costFall = 0.1;
 
 /**
@@ -39,7 +39,7 @@ export class FairQueue {
   readonly #nowMs: () => number;
   readonly #settle: (then: () => void) => void;
   readonly #sliceMs: number;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, OwnerQueue>();
   #waiting = 0;
   #virtualMs = 0;
   #run: Run | undefined;
@@ -71,22 +71,22 @@ export class FairQueue {
   pause(owner: string): Promise<void> | undefined {
     const run = this.#run;
     if (run === undefined) return this.#start(owner);
-    return run.lane.owner === owner && this.#nowMs() - run.beganMs < this.#sliceMs ? undefined : this.#wait(owner);
+    return run.queue.owner === owner && this.#nowMs() - run.beganMs < this.#sliceMs ? undefined : this.#wait(owner);
   }
 
   #start(owner: string): Promise<void> | undefined {
     if (this.#run !== undefined || this.#waiting > 0) return this.#wait(owner);
     this.#sliceEndsMs = this.#nowMs() + this.#sliceMs;
-    this.#begin(this.#laneOf(owner), 1);
+    this.#begin(this.#queueOf(owner), 1);
     return undefined;
   }
 
   #wait(owner: string): Promise<void> {
     return new Promise((go) => {
-      const lane = this.#laneOf(owner);
+      const queue = this.#queueOf(owner);
       // An owner that was quiet has saved nothing up: it starts beside the others, not before all they have waiting.
-      if (lane.waiting.length === 0) lane.nextAtMs = Math.max(lane.nextAtMs, this.#virtualMs);
-      lane.waiting.push(go);
+      if (queue.waiting.length === 0) queue.nextAtMs = Math.max(queue.nextAtMs, this.#virtualMs);
+      queue.waiting.push(go);
       this.#waiting += 1;
       this.#endTurn();
     });
@@ -107,8 +107,8 @@ export class FairQueue {
   }
 
   #next(): void {
-    let next: Lane | undefined;
-    for (const lane of this.#lanes.values()) if (lane.waiting.length > 0 && (next === undefined || lane.nextAtMs < next.nextAtMs)) next = lane;
+    let next: OwnerQueue | undefined;
+    for (const queue of this.#queues.values()) if (queue.waiting.length > 0 && (next === undefined || queue.nextAtMs < next.nextAtMs)) next = queue;
     if (next === undefined) return;
     const group = next.waiting.splice(0, Math.max(1, Math.min(groupMax, Math.floor(this.#sliceMs / Math.max(next.costMs, 0.001)))));
     this.#waiting -= group.length;
@@ -116,37 +116,38 @@ export class FairQueue {
     for (const go of group) go();
   }
 
-  #begin(lane: Lane, count: number): void {
-    this.#virtualMs = Math.max(this.#virtualMs, lane.nextAtMs);
-    this.#run = { lane, count, beganMs: this.#nowMs() };
+  #begin(queue: OwnerQueue, count: number): void {
+    this.#virtualMs = Math.max(this.#virtualMs, queue.nextAtMs);
+    this.#run = { queue, count, beganMs: this.#nowMs() };
     this.#settle(() => this.#end());
   }
 
   #end(): void {
-    const { lane, count, beganMs } = this.#run as Run;
+    const { queue, count, beganMs } = this.#run as Run;
     this.#run = undefined;
     const nowMs = this.#nowMs();
     const spentMs = Math.max(0, nowMs - beganMs);
-    lane.nextAtMs = Math.max(lane.nextAtMs, this.#virtualMs) + spentMs;
+    queue.nextAtMs = Math.max(queue.nextAtMs, this.#virtualMs) + spentMs;
     const eachMs = spentMs / count;
-    lane.costMs = eachMs > lane.costMs ? eachMs : lane.costMs + (eachMs - lane.costMs) * costFall;
+    queue.costMs = eachMs > queue.costMs ? eachMs : queue.costMs + (eachMs - queue.costMs) * costFall;
     if (this.#waiting === 0) return;
     if (nowMs < this.#sliceEndsMs) this.#next();
     else this.#endTurn();
   }
 
-  #laneOf(owner: string): Lane {
-    let lane = this.#lanes.get(owner);
-    if (lane === undefined) {
-      if (this.#lanes.size >= lanesMax) this.#forgetIdle();
-      lane = { owner, waiting: [], nextAtMs: this.#virtualMs, costMs: this.#sliceMs };
-      this.#lanes.set(owner, lane);
+  #queueOf(owner: string): OwnerQueue {
+    let queue = this.#queues.get(owner);
+    if (queue === undefined) {
+      if (this.#queues.size >= queuesMax) this.#forgetIdle();
+      queue = { owner, waiting: [], nextAtMs: this.#virtualMs, costMs: this.#sliceMs };
+      this.#queues.set(owner, queue);
     }
-    return lane;
+    return queue;
   }
 
   #forgetIdle(): void {
-    for (const [owner, { waiting, nextAtMs }] of this.#lanes) if (waiting.length === 0 && nextAtMs <= this.#virtualMs && this.#run?.lane.owner !== owner) this.#lanes.delete(owner);
+    for (const [owner, { waiting, nextAtMs }] of this.#queues)
+      if (waiting.length === 0 && nextAtMs <= this.#virtualMs && this.#run?.queue.owner !== owner) this.#queues.delete(owner);
   }
 }
 

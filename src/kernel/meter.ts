@@ -1,10 +1,10 @@
 /**
- * What is counted while working, for whoever watches the process. Only a process that shows its figures makes a meter;
+ * What is counted while working, for whoever watches the process. Only a process that exposes its metrics makes a meter;
  * everybody else is given none, and pays nothing.
  *
  * Names follow Prometheus: `holdfast_` first, the base unit last (`_seconds`, `_bytes`), `_total` for what only grows.
  * A label takes one of a few words that the program itself chose: a tool, a route's pattern, an error's code. Never a key, a namespace, a principal or any
- * other text of a caller: figures are shown to people who may not read those, and there would be no end of them.
+ * other text of a caller: metrics are shown to people who may not read those, and there would be no end of them.
  */
 export interface Meter {
   /** Only grows. The same name again is the same counter. */
@@ -14,9 +14,9 @@ export interface Meter {
   /** Counts values by size. `bounds` grow; a value counts in the first bound that is not below it. */
   histogram(name: string, help: string, bounds: readonly number[], labels?: LabelNames): Histogram;
   /** Asked for when somebody looks. */
-  gauge(name: string, help: string, read: () => Reading | Promise<Reading>, labels?: LabelNames): void;
+  gauge(name: string, help: string, read: () => MetricReading | Promise<MetricReading>, labels?: LabelNames): void;
   /** Like a gauge, for what only grows and is counted elsewhere. */
-  total(name: string, help: string, read: () => Reading | Promise<Reading>, labels?: LabelNames): void;
+  total(name: string, help: string, read: () => MetricReading | Promise<MetricReading>, labels?: LabelNames): void;
   /** Runs only forward and in fractions of a millisecond; its zero means nothing. */
   nowMs(): number;
 }
@@ -24,7 +24,7 @@ export interface Meter {
 export type LabelNames = readonly [] | readonly [string] | readonly [string, string] | readonly [string, string, string];
 
 /** Undefined: cannot be told just now. A list where the gauge has labels. */
-export type Reading = number | undefined | readonly { readonly labels: readonly string[]; readonly value: number }[];
+export type MetricReading = number | undefined | readonly { readonly labels: readonly string[]; readonly value: number }[];
 
 export interface Counter {
   /** One series, by the values of its labels. Keep it where they are known beforehand: adding to it is then one addition. */

@@ -29,7 +29,7 @@ function editDistance(a: string, b: string): number {
 const shownMax = 80;
 
 /** What was typed, short enough to be repeated in a message. */
-export const quoted = (text: string): string => JSON.stringify(text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`);
+export const quotedName = (text: string): string => JSON.stringify(text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`);
 
 /** `; did you mean state?`, or nothing where no candidate is close. */
 export function suggestion(word: string, candidates: readonly string[]): string {
@@ -38,4 +38,4 @@ export function suggestion(word: string, candidates: readonly string[]): string 
 }
 
 /** The end of a message about a word that is none of the allowed ones: `must be one of a, b (got "aa"; did you mean a?)`. */
-export const mustBeOneOf = (word: string, allowed: readonly string[]): string => `must be one of ${allowed.join(", ")} (got ${quoted(word)}${suggestion(word, allowed)})`;
+export const mustBeOneOf = (word: string, allowed: readonly string[]): string => `must be one of ${allowed.join(", ")} (got ${quotedName(word)}${suggestion(word, allowed)})`;

@@ -43,19 +43,19 @@ export function shownUrl(url: string): string {
   if (settings >= 0 && rest.includes("@", settings)) return `${start}…`;
   const at = rest.lastIndexOf("@");
   const user = at < 0 ? "" : (rest.slice(0, at).split(":")[0] as string);
-  const place = rest.slice(at + 1).replace(/[?#].*$/s, "");
-  return `${start}${user === "" ? "" : `${user}@`}${place}`;
+  const address = rest.slice(at + 1).replace(/[?#].*$/s, "");
+  return `${start}${user === "" ? "" : `${user}@`}${address}`;
 }
 
 /** The settings that say which of several stores in one place is meant. */
-const placeSettings = ["schema", "prefix"];
+const addressSettings = ["schema", "prefix"];
 
 /** Where a store is, as it may be shown, stored and compared: as above, but two stores in one server stay two. */
-export function shownPlace(url: string): string {
+export function storeAddress(url: string): string {
   const shown = shownUrl(url);
   if (shown === url) return url;
   const settings = new URLSearchParams(/\?([^#]*)/.exec(url.slice(url.lastIndexOf("@") + 1))?.[1] ?? "");
-  const kept = placeSettings.flatMap((name) => settings.getAll(name).map((value) => `${name}=${encodeURIComponent(value).replaceAll("%3A", ":")}`));
+  const kept = addressSettings.flatMap((name) => settings.getAll(name).map((value) => `${name}=${encodeURIComponent(value).replaceAll("%3A", ":")}`));
   return kept.length === 0 ? shown : `${shown}?${kept.join("&")}`;
 }
 

@@ -1,10 +1,10 @@
 import type { IndexedText } from "../store/store.ts";
 import type { QueryTerm } from "./ranking.ts";
 import { synonymsOf } from "./synonyms.ts";
-import type { Abilities, Token } from "./tokenizer.ts";
+import type { Abilities, TextToken } from "./tokenizer.ts";
 import { allAbilities, tokens } from "./tokenizer.ts";
 
-export interface Field {
+export interface IndexedField {
   readonly text: string;
   /** 1 for running text; more where a word says more, as in a title or a keyword. */
   readonly weight: number;
@@ -18,7 +18,7 @@ const synonymWeight = 0.7;
 const wholeWeight = 0.5;
 
 /** What a put carries so that its entry can be found: each term once, with its weight in hundredths. */
-export function indexText(area: string, fields: readonly Field[], abilities: Abilities = allAbilities): IndexedText {
+export function indexText(area: string, fields: readonly IndexedField[], abilities: Abilities = allAbilities): IndexedText {
   const weights = new Map<string, number>();
   let length = 0;
   for (const field of fields)
@@ -47,7 +47,7 @@ export function questionTerms(question: string, abilities: QuestionAbilities = {
     if (known === undefined ? byTerm.size < questionTermsMax : known.weight < term.weight) byTerm.set(term.term, term);
   };
   // What was asked comes before what it implies: when a long question meets the limit, its own words are kept.
-  const partsOf = new Map<number, Token[]>();
+  const partsOf = new Map<number, TextToken[]>();
   for (const token of found) {
     if (token.role !== "part") continue;
     const parts = partsOf.get(token.word);

@@ -8,7 +8,7 @@ import { pauses, stopWords } from "./stop-words.ts";
  * "再試行キュー"                            →  再試 試行 行キ キュ ュー   (scripts without spaces: neighbouring characters)
  * "Größe, naïve"                           →  gross · naiv             (accents do not matter)
  */
-export interface Token {
+export interface TextToken {
   readonly term: string;
   /** Below 1 for what a word only implies or what says little. */
   readonly weight: number;
@@ -49,7 +49,7 @@ const word = String.raw`[\p{L}\p{N}\p{M}_]+(?:['’]\p{L}+)?`;
 /** Words joined by a hyphen or a dot: `sign-in`, `worker.ts`, `2.8.3`. */
 const chains = new RegExp(`${word}(?:[-.]${word})*`, "gu");
 
-export function* tokens(text: string, abilities: Abilities = allAbilities): Generator<Token> {
+export function* tokens(text: string, abilities: Abilities = allAbilities): Generator<TextToken> {
   let number = 0;
   for (const [chain] of text.normalize("NFKC").matchAll(chains)) {
     const links = chain.split(/[-.]/u);
@@ -67,7 +67,7 @@ export function* tokens(text: string, abilities: Abilities = allAbilities): Gene
   }
 }
 
-function* neighbours(run: string): Generator<Pick<Token, "term" | "weight" | "role">> {
+function* neighbours(run: string): Generator<Pick<TextToken, "term" | "weight" | "role">> {
   for (const piece of run.split(pauses)) {
     const characters = [...piece];
     const size = isAlphabet.test(piece) ? 3 : 2;
@@ -79,7 +79,7 @@ function* neighbours(run: string): Generator<Pick<Token, "term" | "weight" | "ro
   }
 }
 
-function* spacedWord(run: string, number: number, abilities: Abilities): Generator<Token> {
+function* spacedWord(run: string, number: number, abilities: Abilities): Generator<TextToken> {
   const parts = identifierParts(run);
   const folded = plain(parts.join(""));
   if (folded === "" || stopWords.has(folded)) return;

@@ -17,7 +17,7 @@ interface Waiting {
 export type BatchTurn = (writer: string) => Promise<void> | undefined;
 
 /** A connection that broke at once is worth another try; one that took this long is not. */
-const patienceMs = 250;
+const waitMs = 250;
 
 /**
  * Group commit, written once for every engine: what arrives while a batch is in flight becomes the next batch,
@@ -84,8 +84,8 @@ export class Committer {
   /** The engine has its own time limit for one batch; whoever stood behind one that used it up must not begin a second. They were never sent. */
   #refuseThoseWhoWaited(): void {
     const nowMs = this.#clock.nowMs();
-    const waited = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs > patienceMs);
-    this.#waiting = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs <= patienceMs);
+    const waited = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs > waitMs);
+    this.#waiting = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs <= waitMs);
     this.#observer?.queued(-waited.length);
     for (const each of waited)
       this.#reject(each, new HoldfastError("unavailable", "The store did not answer what was sent before this; nothing was changed.", { hint: "Try again." }));

@@ -1,6 +1,6 @@
 import { holds, nextVersion, requireRevisionLeft } from "./engine-rules.ts";
 import { limits } from "./limits.ts";
-import { jumpEvery, placeOf, revisionAt } from "./place.ts";
+import { jumpEvery, logPositionOf, revisionAt } from "./log-position.ts";
 import { isLive } from "./ranges.ts";
 import type {
   Check,
@@ -21,14 +21,14 @@ import type {
 import { systemWriter } from "./store.ts";
 
 /** What is remembered of a key: where its newest log row is, or was, and the beginnings of its chain (see place.ts). */
-export interface Buried {
-  readonly place: number;
+export interface Tombstone {
+  readonly logPosition: number;
   readonly version: number;
   readonly anchor?: number;
 }
 
 /** What is stored under a key: live, or expired and not yet swept. */
-export interface StoredSlot extends Buried {
+export interface StoredSlot extends Tombstone {
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
   /** The full text index has it. */
@@ -39,7 +39,7 @@ export interface StoredSlot extends Buried {
 export interface BatchSource {
   readSlot(key: string): StoredSlot | undefined;
   /** Of a key that is not there: what is remembered of it. */
-  readBuried(key: string): Buried | undefined;
+  readTombstone(key: string): Tombstone | undefined;
   /** Still kept at that time. */
   readRequest(key: string, nowMs: number): StoredRequest | undefined;
   /** What history is to say of an expired entry. */
@@ -54,7 +54,7 @@ export interface PlannedRow extends Omit<LogRow, "value"> {
   readonly json?: string;
   readonly createdAtMs: number;
   readonly lapse?: HistoryRecord;
-  readonly place: number;
+  readonly logPosition: number;
   /** Where the row before it of the same key is. */
   readonly previous?: number;
   /** The key's anchor before this row; `jumps` says whether the row points to it and becomes the next one. */
@@ -65,9 +65,9 @@ export const jumps = ({ op, version }: Pick<PlannedRow, "op" | "version">): bool
 
 /** What lies under a key as the batch sees it: read once, changed in memory, to be written back once however many commits touch it. */
 export interface Slot {
-  /** Among the entries, or among what is buried, when the batch began. */
+  /** Among the entries, or among the tombstones, when the batch began. */
   readonly stored: StoredSlot | undefined;
-  buried: Buried | undefined;
+  tombstone: Tombstone | undefined;
   /** There now: live, or expired and not yet swept. */
   present: boolean;
   version: number;
@@ -186,9 +186,9 @@ export class BatchPlan {
   /** Spelled out: it runs for every write of every commit, and taking objects apart here would be most of its cost. */
   #append(key: string, slot: Slot, op: LogRow["op"], writer: string, agent: string | undefined, record: HistoryRecord | undefined, lapse?: HistoryRecord, json?: string): void {
     const revision = this.#space.revision + 1;
-    const before = slot.row ?? slot.stored ?? slot.buried;
+    const before = slot.row ?? slot.stored ?? slot.tombstone;
     const row: PlannedRow = {
-      place: placeOf(revision, this.#seq),
+      logPosition: logPositionOf(revision, this.#seq),
       revision,
       seq: this.#seq,
       key,
@@ -202,8 +202,8 @@ export class BatchPlan {
       agent,
       record,
       lapse,
-      previous: before?.place,
-      anchor: slot.row !== undefined && jumps(slot.row) ? slot.row.place : before?.anchor,
+      previous: before?.logPosition,
+      anchor: slot.row !== undefined && jumps(slot.row) ? slot.row.logPosition : before?.anchor,
     };
     slot.row = row;
     this.#seq += 1;
@@ -212,8 +212,8 @@ export class BatchPlan {
 
   #failedCheck(check: Check): FailedCheck | undefined {
     const slot = this.#slot(check.key);
-    const place = (slot.row ?? slot.stored)?.place;
-    const live = place !== undefined && slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: revisionAt(place) } : undefined;
+    const logPosition = (slot.row ?? slot.stored)?.logPosition;
+    const live = logPosition !== undefined && slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: revisionAt(logPosition) } : undefined;
     if (holds(check, live)) return undefined;
     if (live === undefined) return { check, entry: undefined };
     return { check, entry: slot.row === undefined ? this.#source.readEntry(check.key, slot.stored as StoredSlot) : entryOf(slot.row) };
@@ -222,8 +222,8 @@ export class BatchPlan {
   /** Of a key that is not there: removed by this batch, or remembered, or never seen. */
   #lastVersion(key: string, slot: Slot): number | undefined {
     if (slot.row !== undefined || slot.stored !== undefined) return slot.version;
-    slot.buried ??= this.#source.readBuried(key);
-    return slot.buried?.version;
+    slot.tombstone ??= this.#source.readTombstone(key);
+    return slot.tombstone?.version;
   }
 
   #slot(key: string): Slot {
@@ -232,7 +232,7 @@ export class BatchPlan {
     const stored = this.#source.readSlot(key);
     const slot: Slot = {
       stored,
-      buried: undefined,
+      tombstone: undefined,
       present: stored !== undefined,
       version: stored?.version ?? 0,
       createdAtMs: stored?.createdAtMs ?? 0,

@@ -119,13 +119,14 @@ type Text = string | null | undefined;
 type Whole = number | null | undefined;
 
 /** Where a log row is; the sums of everything about it continue from here. */
-export const placeSum = (namespaceId: number, place: number): Sum => addNumber(addNumber(emptySum, namespaceId), place);
+export const logPositionSum = (namespaceId: number, logPosition: number): Sum => addNumber(addNumber(emptySum, namespaceId), logPosition);
 
 /** Of a text alone, for one that goes into several sums. */
 export const textSum = (text: string): Sum => addText(emptySum, text);
 
 /** What the sums of an entry, of its slot and of the log row that wrote it have in common. Positional: it runs for every row read and written. */
-export const versionSum = (place: Sum, version: number, expiresAtMs: Whole, createdAtMs: number): Sum => addNumber(addNumber(addNumber(place, version), expiresAtMs), createdAtMs);
+export const versionSum = (logPosition: Sum, version: number, expiresAtMs: Whole, createdAtMs: number): Sum =>
+  addNumber(addNumber(addNumber(logPosition, version), expiresAtMs), createdAtMs);
 
 /** Of all that reading a live entry shows, but its key and its value. */
 export const entrySum = (version: Sum, atMs: number, writer: string, agent: Text): Sum => step(step(addNumber(version, atMs), writerSum(writer)), agentSum(agent));
@@ -141,7 +142,7 @@ export const logRowSum = (keyed: Sum, op: number, kind: Text, act: Text, subject
   addText(addText(step(step(addNumber(keyed, op), kindSum(kind)), actSum(act)), subject), lapse);
 
 /** Of a log row's time and links: what finding the newest row and walking a key's chain rely on. */
-export const linkSum = (place: Sum, atMs: number, previous: Whole, jump: Whole): Sum => addNumber(addNumber(addNumber(place, atMs), previous), jump);
+export const linkSum = (logPosition: Sum, atMs: number, previous: Whole, jump: Whole): Sum => addNumber(addNumber(addNumber(logPosition, atMs), previous), jump);
 
 /** Of an entry with its value: a whole value in another row's place is damage too. */
 const valueSum = (entry: Sum, json: Text): Sum => addText(entry, json);
@@ -185,8 +186,8 @@ const sumAhead = (stored: string): Sum =>
   ((stored.charCodeAt(4) - zero) << 24) ^
   ((stored.charCodeAt(5) - zero) << 30);
 
-export const tombstoneSum = (namespaceId: number, key: string, place: number, anchor: Whole, version: number): Sum =>
-  addNumber(addNumber(addNumber(addText(addNumber(emptySum, namespaceId), key), place), anchor), version);
+export const tombstoneSum = (namespaceId: number, key: string, logPosition: number, anchor: Whole, version: number): Sum =>
+  addNumber(addNumber(addNumber(addText(addNumber(emptySum, namespaceId), key), logPosition), anchor), version);
 
 export const requestSum = (namespaceId: number, key: string, fingerprint: string, keptUntilMs: number, outcome: string): Sum =>
   addText(addNumber(addText(addText(addNumber(emptySum, namespaceId), key), fingerprint), keptUntilMs), outcome);
@@ -196,12 +197,12 @@ export const namespaceSum = (id: number, name: string, compacted: number, compac
 
 export const asideSum = (id: number, aside: Text): Sum => addText(addNumber(emptySum, id), aside);
 
-export const documentSum = (namespaceId: number, key: string, areaId: number, place: number, length: number, terms: string): Sum =>
-  addText(addNumber(addNumber(addNumber(addText(addNumber(emptySum, namespaceId), key), areaId), place), length), terms);
+export const documentSum = (namespaceId: number, key: string, areaId: number, logPosition: number, length: number, terms: string): Sum =>
+  addText(addNumber(addNumber(addNumber(addText(addNumber(emptySum, namespaceId), key), areaId), logPosition), length), terms);
 
 /** A term of an area; its postings continue from it. */
 export const termSum = (areaId: number, term: string): Sum => addText(addNumber(emptySum, areaId), term);
-export const postingSum = (term: Sum, place: number, weight: number, length: number): Sum => addNumber(addNumber(addNumber(term, place), weight), length);
+export const postingSum = (term: Sum, logPosition: number, weight: number, length: number): Sum => addNumber(addNumber(addNumber(term, logPosition), weight), length);
 
 /**
  * Counters are moved by SQL, many rows at once, and their sums with them: what is stored is the sum of the row's name less its counts, so that

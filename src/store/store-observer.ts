@@ -1,6 +1,6 @@
 import type { CommitResult, PreparedCommit } from "./store.ts";
 
-/** Told what passes the waist, where somebody counts it. It must neither throw nor wait. */
+/** Observes calls of the store interface, for metrics. It must neither throw nor wait. */
 export interface StoreObserver {
   /** Its own time, in milliseconds: given back to it with what ended. */
   nowMs(): number;

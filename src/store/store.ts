@@ -1,7 +1,7 @@
 import type { Json } from "../kernel/json.ts";
 
 /**
- * The waist. Everything above speaks to a {@link Store}: read, commit, log, watch, over one namespace.
+ * The store interface. Everything above speaks to a {@link Store}: read, commit, log, watch, over one namespace.
  * Everything below implements an {@link Engine}: the same operations for any namespace, commits in batches.
  * No word in this file knows what a lease or a workflow is.
  *
@@ -85,7 +85,7 @@ export interface Put {
   readonly index?: IndexedText;
 }
 
-/** What full text search knows of an entry. Terms are opaque here: they are made, for notes and questions alike, above the waist. */
+/** What full text search knows of an entry. Terms are opaque here: they are made, for notes and questions alike, above the store interface. */
 export interface IndexedText {
   /** A collection searched and counted for itself. */
   readonly area: string;
@@ -103,7 +103,7 @@ export interface SearchQuery {
   readonly pause?: () => Promise<void> | undefined;
 }
 
-/** Counts and weights, not a ranking: the ranking is made above the waist, the same for every engine. */
+/** Counts and weights, not a ranking: the ranking is made above the store interface, the same for every engine. */
 export interface SearchAnswer {
   readonly revision: Revision;
   /** Indexed entries of the areas, and the sum of their lengths. */
@@ -408,8 +408,8 @@ export interface Engine extends AsyncDisposable {
   log(namespace: string, query: LogQuery): Promise<LogPage>;
   count(namespace: string, range: Range): Promise<number>;
   search(namespace: string, query: SearchQuery): Promise<SearchAnswer>;
-  /** Calls `ring` soon after any process commits to the namespace; may ring for nothing, never forgets. Returns the way to stop. */
-  onChange(namespace: string, ring: () => void): () => void;
+  /** Calls `notify` soon after any process commits to the namespace. It may notify for nothing, but never misses a change. Returns a function that unsubscribes. */
+  onChange(namespace: string, notify: () => void): () => void;
   /** Turns up to `limit` expired entries into history records, and forgets request keys past their time. Returns how many. */
   sweep(namespace: string, limit: number): Promise<number>;
   /** Looks at about `limit` log rows that the policy lets go and forgets what nothing live needs. Live entries stay. */

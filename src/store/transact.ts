@@ -3,7 +3,7 @@ import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Check, Committed, FailedCheck, RequestKey, Revision, Store, Write } from "./store.ts";
 
-/** Who asks, through which store: what every operation above the waist is given. */
+/** Who asks, through which store: what every operation above the store interface is given. */
 export interface Scope {
   readonly store: Store;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import type { Change, Engine, LogQuery, LogRow, Range, Revision } from "./store.
 const rowsWithValuesMax = 50;
 
 /**
- * Watch is the log read forward: the bell only says when to look, so a lost or extra ring can delay nothing for ever
+ * Watch is the log read forward: the change signal only says when to look, so a lost or extra notification can delay nothing for ever
  * and repeat nothing. A slow consumer simply reads later; nothing is buffered for it.
  */
 export async function* watchLog(
@@ -16,32 +16,32 @@ export async function* watchLog(
   signal: AbortSignal,
   options: Pick<LogQuery, "values"> = {},
 ): AsyncGenerator<Change> {
-  let rung = true;
+  let isNotified = true;
   let wake: (() => void) | undefined;
-  const ring = (): void => {
-    rung = true;
+  const notify = (): void => {
+    isNotified = true;
     wake?.();
   };
-  const stop = engine.onChange(namespace, ring);
-  signal.addEventListener("abort", ring, { once: true });
+  const stop = engine.onChange(namespace, notify);
+  signal.addEventListener("abort", notify, { once: true });
   try {
     let cursor = after;
     while (!signal.aborted) {
-      rung = false;
+      isNotified = false;
       const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: options.values === false ? limits.logRowsMax : rowsWithValuesMax, values: options.values });
       for (const change of byRevision(page.rows)) {
         if (signal.aborted) return;
         yield change;
       }
       cursor = Math.max(cursor, page.through);
-      if (!page.done || rung || signal.aborted) continue;
+      if (!page.done || isNotified || signal.aborted) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
       wake = undefined;
     }
   } finally {
-    signal.removeEventListener("abort", ring);
+    signal.removeEventListener("abort", notify);
     stop();
   }
 }

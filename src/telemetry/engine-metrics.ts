@@ -2,7 +2,7 @@ import type { Meter } from "../kernel/meter.ts";
 import type { Engine, EngineWarning } from "../store/store.ts";
 
 const abouts: readonly EngineWarning["about"][] = ["clock", "durability", "file mode", "history", "eviction", "memory", "rights"];
-/** Several figures come from one look, and many scrapers share it. */
+/** Several metrics come from one read, and many scrapers share it. */
 const freshMs = 1_000;
 const probeMsMax = 1_500;
 

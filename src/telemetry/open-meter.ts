@@ -1,5 +1,5 @@
 import { HoldfastError } from "../kernel/errors.ts";
-import type { Counter, CounterSeries, Histogram, HistogramSeries, LabelNames, Meter, Reading } from "../kernel/meter.ts";
+import type { Counter, CounterSeries, Histogram, HistogramSeries, LabelNames, Meter, MetricReading } from "../kernel/meter.ts";
 import type { Family, Sample } from "./exposition.ts";
 import { SeriesTable } from "./series.ts";
 
@@ -69,7 +69,7 @@ export function openMeter(nowMs: () => number = () => performance.now()): OpenMe
       return { recorder, family: async () => ({ name, help, type, labels, samples: samples() }) };
     });
 
-  const readings = (type: "counter" | "gauge", name: string, help: string, read: () => Reading | Promise<Reading>, labels: LabelNames = []): void =>
+  const readings = (type: "counter" | "gauge", name: string, help: string, read: () => MetricReading | Promise<MetricReading>, labels: LabelNames = []): void =>
     void register(name, type, labels, () => ({ recorder: undefined, family: async () => ({ name, help, type, labels, samples: readingSamples(labels, await readInTime(read)) }) }));
 
   return {
@@ -99,13 +99,13 @@ function spreadSamples(bounds: readonly number[], labels: readonly (readonly [st
   return [...buckets, { suffix: "_sum", labels, value: sum }, { suffix: "_count", labels, value: count }];
 }
 
-function readingSamples(labels: LabelNames, reading: Reading): Sample[] {
+function readingSamples(labels: LabelNames, reading: MetricReading): Sample[] {
   if (reading === undefined) return [];
   if (typeof reading === "number") return [{ labels: [], value: reading }];
   return reading.map(({ labels: values, value }) => ({ labels: named(labels, values), value }));
 }
 
-async function readInTime(read: () => Reading | Promise<Reading>): Promise<Reading> {
+async function readInTime(read: () => MetricReading | Promise<MetricReading>): Promise<MetricReading> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, readingMsMax, undefined);

@@ -63,7 +63,7 @@ export function openTracer({ endpoint, headers, serviceName, version, sampleRati
   };
 }
 
-interface Place {
+interface SpanOrigin {
   readonly name: string;
   readonly kind: SpanRecord["kind"];
   readonly parent?: Pick<RemoteSpan, "traceId" | "spanId" | "state">;
@@ -75,7 +75,7 @@ const nowMs = (): number => performance.timeOrigin + performance.now();
 
 class RecordedSpan implements Span {
   readonly #exporter: OtlpExporter<SpanRecord>;
-  readonly #place: Place;
+  readonly #origin: SpanOrigin;
   readonly #attributes: Record<string, string | number | boolean | undefined>;
   readonly #startMs = nowMs();
   readonly #spanId = randomHex(16);
@@ -83,15 +83,15 @@ class RecordedSpan implements Span {
   #failed = false;
   #ended = false;
 
-  constructor(exporter: OtlpExporter<SpanRecord>, place: Place, attributes: SpanAttributes) {
+  constructor(exporter: OtlpExporter<SpanRecord>, origin: SpanOrigin, attributes: SpanAttributes) {
     this.#exporter = exporter;
-    this.#place = place;
+    this.#origin = origin;
     this.#attributes = { ...attributes };
-    this.traceId = place.parent?.traceId ?? randomHex(32);
+    this.traceId = origin.parent?.traceId ?? randomHex(32);
   }
 
   child(name: string, attributes: SpanAttributes = {}): Span {
-    const parent = { traceId: this.traceId, spanId: this.#spanId, state: this.#place.parent?.state };
+    const parent = { traceId: this.traceId, spanId: this.#spanId, state: this.#origin.parent?.state };
     return new RecordedSpan(this.#exporter, { name, kind: "internal", parent, parentIsRemote: false }, attributes);
   }
 
@@ -107,7 +107,7 @@ class RecordedSpan implements Span {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { name, kind, parent, parentIsRemote, link } = this.#place;
+    const { name, kind, parent, parentIsRemote, link } = this.#origin;
     this.#exporter.add({
       traceId: this.traceId,
       spanId: this.#spanId,

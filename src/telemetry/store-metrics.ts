@@ -7,7 +7,7 @@ import type { StoreObserver } from "../store/store-observer.ts";
 
 const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** What passes the waist, over all namespaces together. */
+/** Calls of the store interface, over all namespaces together. */
 export function openStoreMetrics(meter: Meter): StoreObserver {
   const commits = meter.counter("holdfast_commits_total", "Commits answered: committed, conflict (a check failed), replayed (a known request key) or the code of an error.", [
     "outcome",

@@ -4,10 +4,10 @@ import { leaseKeys, stateKeys, workflowKeys } from "../domain/keyspace.ts";
 import { invalidInput, isHoldfastError } from "../kernel/errors.ts";
 import { everything } from "../store/ranges.ts";
 import { transact } from "../store/transact.ts";
-import { toldFacts } from "./told-facts.ts";
-import { toldPath } from "./told-path.ts";
 import type { ToolContext } from "./tool.ts";
 import { defineTool } from "./tool.ts";
+import { visibleFacts } from "./visible-facts.ts";
+import { visiblePath } from "./visible-path.ts";
 
 const count = z.int().nullable();
 
@@ -62,7 +62,7 @@ async function storeFacts({ store, server }: ToolContext) {
     workflow_count: runs,
     lease_count: leases,
     revision: snapshot.revision,
-    engine: { name, durability, warnings: warnings.map(({ says }) => says), ...toldFacts(server, facts) },
+    engine: { name, durability, warnings: warnings.map(({ says }) => says), ...visibleFacts(server, facts) },
   };
 }
 
@@ -89,7 +89,7 @@ export const sidecarReset = defineTool({
         const isEmpty = (await store.count(everything)) === 0;
         const backup = isEmpty ? undefined : await server.backUp?.(store.namespace);
         const { cleared } = await resetNamespace(context, backup?.revision);
-        return { answer: { ok: true, cleared, backup: toldPath(server, backup?.path ?? null) } };
+        return { answer: { ok: true, cleared, backup: visiblePath(server, backup?.path ?? null) } };
       },
       finish: () => ({ ok: true, cleared: 0, backup: null }),
     });

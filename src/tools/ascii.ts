@@ -57,8 +57,8 @@ function asciiOf(character: string): string {
   const known = spellings[character];
   if (known !== undefined) return known;
   // Canonical forms alone: the compatible ones make 109 of 10⁹.
-  const bare = character.normalize("NFD").replaceAll(/\p{M}/gu, "");
+  const innermostSchema = character.normalize("NFD").replaceAll(/\p{M}/gu, "");
   // A mark of its own belongs to the letter before it, which has been written already.
-  if (/^[\u0020-\u007e]*$/.test(bare) && (bare !== "" || /[\u0300-\u036f]/.test(character))) return bare;
+  if (/^[\u0020-\u007e]*$/.test(innermostSchema) && (innermostSchema !== "" || /[\u0300-\u036f]/.test(character))) return innermostSchema;
   return Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
 }

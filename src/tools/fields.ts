@@ -4,7 +4,7 @@ import { limits } from "../store/limits.ts";
 
 /** Parameters that many tools share. Checks that JSON Schema need not repeat to every model are refinements: they cost no tokens. */
 
-/** Keys and ids: their exact rules are the store's (`requireKey`), one validator for every road. */
+/** Keys and ids: their exact rules are the store's (`requireKey`), one validator for every surface. */
 export const key = z.string();
 
 /** Any JSON, untouched: zod's own JSON and record schemas would drop a member named `__proto__`. */

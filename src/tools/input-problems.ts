@@ -97,15 +97,15 @@ function schemaAt(schema: z.ZodObject, path: readonly PropertyKey[]): SchemaFact
   for (const step of path) {
     const next: z.core.$ZodType | undefined = typeof step === "number" ? at.element : at.shape?.[step];
     if (next === undefined) return {};
-    at = bare(next)._zod.def as SchemaFacts;
+    at = innermostSchema(next)._zod.def as SchemaFacts;
   }
   return at;
 }
 
 /** Without the wrapping that makes it optional. */
-export function bare(schema: z.core.$ZodType): z.core.$ZodType {
+export function innermostSchema(schema: z.core.$ZodType): z.core.$ZodType {
   const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
-  return innerType === undefined ? schema : bare(innerType);
+  return innerType === undefined ? schema : innermostSchema(innerType);
 }
 
 /** The parameters as one line, optional ones marked: "key, value, ttl_seconds?". */

@@ -43,13 +43,13 @@ function list(items: readonly string[], countMax: number, shown: (item: string) 
   return [...items.slice(0, countMax).map((item) => `${quoteMark}- ${shown(brief(item, 1_000))}`), ...(items.length > countMax ? [`(${items.length - countMax} more)`] : [])];
 }
 
-const placeOf = (workspace: Pick<Workspace, "id" | "name">): string => (workspace.id === workspace.name ? workspace.id : `${shortName(workspace.name)} (${workspace.id})`);
+const workspaceText = (workspace: Pick<Workspace, "id" | "name">): string => (workspace.id === workspace.name ? workspace.id : `${shortName(workspace.name)} (${workspace.id})`);
 /** A plain name as it is; whatever could pass for a sentence of ours in quotation marks, which it cannot leave. */
 const shortName = (name: string): string => (/^[\p{L}\p{N}][\p{L}\p{N}._/@#+-]{0,99}$/u.test(name) ? name : quotedInline(name, 100));
 const ago = (ms: number, { nowMs }: JournalStyle): string => `${localTime(ms)}, ${formatDuration(Math.max(0, nowMs - ms))} ago`;
 
 export function workspaceLines(style: JournalStyle, workspace: Workspace): string[] {
-  return [`${sign(style, "\u{1F4C1}")}Workspace: ${placeOf(workspace)}`, ...(workspace.hint === undefined ? [] : [`Note: ${workspace.hint}`])];
+  return [`${sign(style, "\u{1F4C1}")}Workspace: ${workspaceText(workspace)}`, ...(workspace.hint === undefined ? [] : [`Note: ${workspace.hint}`])];
 }
 
 const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`;
@@ -99,7 +99,7 @@ export function restoredText(style: JournalStyle, { workspace, entry, highlights
   return [
     heading(style, "\u{1F41F}", "CHECKPOINT RESTORED"),
     ...workspaceLines(style, workspace),
-    `Id: ${entry.id} [r${entry.revision}], saved by ${authorText(entry.writer, entry.agent)}, ${ago(entry.createdAtMs, style)}${entry.global ? `, global, from ${placeOf(entry.workspace)}` : ""}`,
+    `Id: ${entry.id} [r${entry.revision}], saved by ${authorText(entry.writer, entry.agent)}, ${ago(entry.createdAtMs, style)}${entry.global ? `, global, from ${workspaceText(entry.workspace)}` : ""}`,
     evidence,
     "",
     `${sign(style, "\u{1F4DD}")}Last work:`,
@@ -142,7 +142,7 @@ function openLines(style: JournalStyle, { runs, leases, more }: OpenWork): strin
   ];
 }
 
-export function searchText(style: JournalStyle, workspace: Workspace, query: string, hits: readonly EntryHit[]): string {
+export function searchResultText(style: JournalStyle, workspace: Workspace, query: string, hits: readonly EntryHit[]): string {
   return [
     heading(style, "\u{1F50D}", hits.length === 0 ? "NOTHING FOUND" : `${hits.length} FOUND`),
     ...workspaceLines(style, workspace),

@@ -16,7 +16,7 @@ import { cursor, fromCursor, toCursor } from "./cursor.ts";
 import { pageLimit, warning } from "./fields.ts";
 import { entryAnswer } from "./journal-answer.ts";
 import type { JournalStyle } from "./journal-text.ts";
-import { finished, restoredText, savedText, searchText, timelineText } from "./journal-text.ts";
+import { finished, restoredText, savedText, searchResultText, timelineText } from "./journal-text.ts";
 import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
 import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
@@ -273,7 +273,7 @@ const search: Action = async (context, args, workspace, style) => {
   const answers = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
   const checkpoints = fitting(answers, (each) => each);
   return {
-    text: searchText(style, workspace, args.query, hits),
+    text: searchResultText(style, workspace, args.query, hits),
     data: { query: args.query, found: hits.length, ...omission(hits.length - checkpoints.length), workspace: workspace.name, checkpoints },
     revision,
   };

@@ -6,9 +6,9 @@ import { recallNotes } from "../domain/knowledge/recall.ts";
 import { mirrorNote } from "../domain/mirror/mirror.ts";
 import { estimateTokens } from "../kernel/tokens.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
-import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
 import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
+import { visiblePath } from "./visible-path.ts";
 
 const items = { default: 3, max: 20 } as const;
 const budget = { default: 2_000, max: 20_000 } as const;
@@ -55,7 +55,7 @@ export const saveKnowledge = defineTool({
     const mirrored = await mirrorNote(context, context.server.mirror, name);
     if (superseded !== undefined) await mirrorNote(context, context.server.mirror, superseded);
     const scope = args.skill === undefined ? "global" : `skill:${args.skill}`;
-    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: toldPath(context.server, mirrored.path) };
+    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: visiblePath(context.server, mirrored.path) };
   },
 });
 

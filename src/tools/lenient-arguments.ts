@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { HoldfastError } from "../kernel/errors.ts";
-import { bare, inputProblems, shortened } from "./input-problems.ts";
+import { innermostSchema, inputProblems, shortened } from "./input-problems.ts";
 import type { Tool } from "./tool.ts";
 
 export interface ReadArguments {
@@ -100,10 +100,10 @@ interface SchemaDef {
   readonly entries?: Readonly<Record<string, string>>;
 }
 
-const defOf = (schema: z.core.$ZodType): SchemaDef => bare(schema)._zod.def as SchemaDef;
+const defOf = (schema: z.core.$ZodType): SchemaDef => innermostSchema(schema)._zod.def as SchemaDef;
 
 /** An object that only our own check knows: its JSON Schema says what it is. */
-const isOpenObject = (schema: z.core.$ZodType): boolean => defOf(schema).type === "custom" && (bare(schema) as z.ZodType).meta()?.type === "object";
+const isOpenObject = (schema: z.core.$ZodType): boolean => defOf(schema).type === "custom" && (innermostSchema(schema) as z.ZodType).meta()?.type === "object";
 
 /** The value as the schema wants it, where that is the only thing it can mean; otherwise as it is. */
 function coerce(schema: z.core.$ZodType, value: unknown, field: string, warnings: string[]): unknown {

@@ -7,9 +7,9 @@ import { researchContext } from "../domain/research/research-context.ts";
 import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
 import { researchInput, toResearchContent } from "./research-input.ts";
-import { toldPath } from "./told-path.ts";
 import { defineTool } from "./tool.ts";
 import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
+import { visiblePath } from "./visible-path.ts";
 
 const warningsMax = 10;
 const page = { default: 10, max: 100 } as const;
@@ -48,7 +48,7 @@ export const saveCheckpointTool = defineTool({
     return {
       checkpoint_id: checkpointId,
       ...mirrored,
-      path: toldPath(context.server, mirrored.path),
+      path: visiblePath(context.server, mirrored.path),
       ...(duplicateOf === undefined ? {} : { duplicate_of: duplicateOf }),
       ...(warnings.length === 0 ? {} : { warning: warnings.join("\n") }),
     };

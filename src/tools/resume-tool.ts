@@ -31,9 +31,9 @@ export const resume = defineTool({
   }),
   positional: [],
   async handle(context, args) {
-    const place = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
+    const workspace = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const pack = await readResume(context, {
-      workspace: place,
+      workspace: workspace,
       agent: args.agent_id,
       sinceRevision: args.since_revision,
       query: args.query,
@@ -45,7 +45,7 @@ export const resume = defineTool({
     return {
       text: pack.text,
       revision: pack.revision,
-      workspace: { id: place.id, name: place.name, ...(place.hint === undefined ? {} : { hint: place.hint }) },
+      workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) },
       items: {
         // One entry, in as many lines as fitted.
         journal: Math.min(1, count("journal")),

@@ -35,7 +35,7 @@ export type ToolOutcome = { readonly ok: true; readonly structured: Record<strin
 /** What stays the same from call to call. */
 export type ToolBase = Omit<ToolContext, "request" | "signal" | "agent">;
 
-/** The one road to every tool, on every surface: parse strictly, run, check the own answer, name the failure. Never throws. */
+/** Runs a tool, on every surface: parse strictly, run, check the own answer, name the failure. Never throws. */
 export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
   const { observer } = base.server;
   if (observer === undefined) return run(tool, args, base, call, log);

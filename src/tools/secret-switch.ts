@@ -33,8 +33,8 @@ function cleaned(value: unknown, mode: SecretMode, path: Path, isName: boolean):
   }
   let changed = false;
   const members = Object.entries(value).map(([name, member]): [string, unknown] => {
-    const place = [...path, name];
-    const clean = cleaned(member, mode, place, isName || (isOfSchema(path) && isNameField(name)));
+    const fieldPath = [...path, name];
+    const clean = cleaned(member, mode, fieldPath, isName || (isOfSchema(path) && isNameField(name)));
     const cleanName = cleanedText(name, mode, [...path, "(the name of a member)"], isOfSchema(path) || isName);
     changed ||= clean !== member || cleanName !== name;
     return [cleanName, clean];
@@ -46,7 +46,7 @@ function cleanedText(text: string, mode: SecretMode, path: Path, isName: boolean
   const member = path.at(-1);
   const found = findSecrets(text, typeof member === "string" ? member : undefined);
   const [first] = found;
-  if (first !== undefined && (mode === "refuse" || isName)) throw refusal(placeText(path), first.kind, mode);
+  if (first !== undefined && (mode === "refuse" || isName)) throw refusal(pathText(path), first.kind, mode);
   return withoutEscapedSecrets(first === undefined ? text : redactSecrets(text, found), mode, path, isName);
 }
 
@@ -72,7 +72,7 @@ const nameFields = new Set(["key", "id", "name", "tags", "skill", "workspace", "
 export const isNameField = (field: string): boolean => nameFields.has(field) || field.endsWith("_id") || field.endsWith("Id");
 
 const partMax = 60;
-const placeText = (path: Path): string =>
+const pathText = (path: Path): string =>
   path
     .map((part, i) => {
       if (typeof part === "number") return `[${part}]`;

@@ -16,5 +16,5 @@ export const linesOfUnknown = (unknown: Readonly<Record<string, unknown>>): read
 export const except = (unknown: Readonly<Record<string, unknown>>, names: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(unknown).filter(([name]) => !names.includes(name)));
 
-export const keptIn = (unknown: Readonly<Record<string, unknown>>, place: string): readonly string[] =>
-  Object.keys(unknown).map((name) => `${shortened(name)}: unknown argument; its text was kept in ${place}`);
+export const keptIn = (unknown: Readonly<Record<string, unknown>>, container: string): readonly string[] =>
+  Object.keys(unknown).map((name) => `${shortened(name)}: unknown argument; its text was kept in ${container}`);

@@ -65,23 +65,23 @@ export async function importRecords(scope: Scope, reading: Reading, options: Imp
 /** Commits in flight together share one disk write. */
 const inFlightMax = 64;
 
-/** What stands in the same lane is brought in one after the other: entries of a session, whose highlights keep their order, and what has one name. */
-const laneOf = (record: FoundRecord): string => (record.kind === "journal entry" ? `session ${record.entry.sessionId}` : `${record.kind} ${idOf(record)}`);
+/** Records of the same queue are imported one after the other: entries of a session, whose highlights keep their order, and what has one name. */
+const queueOf = (record: FoundRecord): string => (record.kind === "journal entry" ? `session ${record.entry.sessionId}` : `${record.kind} ${idOf(record)}`);
 
 async function landAll(scope: Scope, records: readonly FoundRecord[], options: ImportOptions): Promise<readonly (Landing | Problem)[]> {
   const landings: (Landing | Problem)[] = [];
-  const lanes = new Map<string, number[]>();
+  const queues = new Map<string, number[]>();
   for (const [i, record] of records.entries()) {
-    const lane = lanes.get(laneOf(record)) ?? [];
-    lane.push(i);
-    lanes.set(laneOf(record), lane);
+    const queue = queues.get(queueOf(record)) ?? [];
+    queue.push(i);
+    queues.set(queueOf(record), queue);
   }
-  const waiting = lanes.values();
+  const waiting = queues.values();
   let done = 0;
   let failed = false;
   const work = async (): Promise<void> => {
-    for (const lane of waiting) {
-      for (const i of lane) {
+    for (const queue of waiting) {
+      for (const i of queue) {
         if (failed) return;
         landings[i] = await land(scope, records[i] as FoundRecord, options);
         done += 1;

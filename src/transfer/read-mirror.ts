@@ -2,7 +2,7 @@ import { isHoldfastError } from "../kernel/errors.ts";
 import { checkpointFromYaml } from "./mirror/checkpoint-file.ts";
 import { noteFromMarkdown } from "./mirror/note-file.ts";
 import type { FoundRecord, LeftBehind, Problem, Reading } from "./originals/reading.ts";
-import { readText, walkFolder } from "./originals/walk-folder.ts";
+import { readTextFile, walkFolder } from "./originals/walk-folder.ts";
 
 /** Mirror files, wherever they lie below the folder. Those of other namespaces, below `@@name`, wait for their own import. */
 export async function readMirror(path: string): Promise<Reading> {
@@ -14,7 +14,7 @@ export async function readMirror(path: string): Promise<Reading> {
       foreign += 1;
       continue;
     }
-    const read = await readText(file.path);
+    const read = await readTextFile(file.path);
     const record = "text" in read ? parseMirrorFile(file.name, read.text) : read;
     if ("reason" in record) problems.push({ where: file.name, reason: record.reason });
     else records.push(record);

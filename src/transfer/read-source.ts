@@ -1,6 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { HoldfastError, invalidInput, isHoldfastError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/nearest.ts";
+import { quotedName } from "../kernel/nearest.ts";
 import { readAgentCheckpoint } from "./originals/agentcheckpoint.ts";
 import { detectSource } from "./originals/detect-source.ts";
 import { readGoldfish } from "./originals/goldfish.ts";
@@ -31,9 +31,9 @@ export async function readSource(path: string, source: SourceName | undefined): 
     const { code } = error as NodeJS.ErrnoException;
     // The readers know the path as it really is; people know it as they typed it.
     if (isHoldfastError(error) && error.message.startsWith("<path>:"))
-      throw new HoldfastError(error.code, error.message.replace("<path>:", `<path> ${quoted(path)}:`), { hint: error.hint, details: error.details, cause: error });
+      throw new HoldfastError(error.code, error.message.replace("<path>:", `<path> ${quotedName(path)}:`), { hint: error.hint, details: error.details, cause: error });
     if (isHoldfastError(error) || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
-    if (code === "ENOENT") throw new HoldfastError("not_found", `<path>: there is no file or folder ${quoted(path)}.`, { cause: error });
-    throw new HoldfastError("invalid_input", `<path>: ${quoted(path)} cannot be read (${code})`, { cause: error });
+    if (code === "ENOENT") throw new HoldfastError("not_found", `<path>: there is no file or folder ${quotedName(path)}.`, { cause: error });
+    throw new HoldfastError("invalid_input", `<path>: ${quotedName(path)} cannot be read (${code})`, { cause: error });
   }
 }

@@ -6,7 +6,7 @@ import type { Scope } from "../store/transact.ts";
 import type { Violation } from "./checkers/violation.ts";
 import type { Random } from "./random.ts";
 import { seededRandom } from "./random.ts";
-import type { Job, Message, WorkerCommand } from "./worker-process.ts";
+import type { Job, WorkerCommand, WorkerMessage } from "./worker-process.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 /** What every campaign is given: a store that others can open too, and the way to start others. */
@@ -50,7 +50,7 @@ export class Arena {
   }
 
   /** Every worker has a name of its own, so that the log says who did what. */
-  start(job: string, parameters: JsonObject = {}, onMessage: (message: Message, worker: WorkerProcess) => void = () => {}): WorkerProcess {
+  start(job: string, parameters: JsonObject = {}, onMessage: (message: WorkerMessage, worker: WorkerProcess) => void = () => {}): WorkerProcess {
     this.#context.signal?.throwIfAborted();
     this.#started += 1;
     const told: Job = {

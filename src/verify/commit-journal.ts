@@ -1,7 +1,7 @@
 import type { Json } from "../kernel/json.ts";
 import type { Revision } from "../store/store.ts";
 import type { SentCommit } from "./checkers/commits.ts";
-import type { Message } from "./worker-process.ts";
+import type { WorkerMessage } from "./worker-process.ts";
 
 /** What workers with a recorded store said they had sent and been answered: the parent's word against the store's. */
 export class CommitJournal {
@@ -20,7 +20,7 @@ export class CommitJournal {
     });
   }
 
-  hear(client: string, message: Message): void {
+  hear(client: string, message: WorkerMessage): void {
     if (message.sent !== undefined) {
       const writes = (message.writes as readonly (readonly [string, Json?])[]).map(([key, ...value]) => (value.length === 0 ? { key } : { key, value: value[0] }));
       this.#commits.set(`${client} ${message.sent}`, { client, writes });

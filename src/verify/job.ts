@@ -2,7 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Scope } from "../store/transact.ts";
 import type { Random } from "./random.ts";
-import type { Job, Message } from "./worker-process.ts";
+import type { Job, WorkerMessage } from "./worker-process.ts";
 
 /** What a worker's job is given: its own connection to the store, and a line to the parent. */
 export interface JobContext {
@@ -13,14 +13,14 @@ export interface JobContext {
   readonly clock: Clock;
   readonly random: Random;
   /** Heard by the parent even if this process is killed right after. */
-  say(message: Message): void;
+  say(message: WorkerMessage): void;
   /** The parent's commands, until it has no more. */
-  readonly commands: AsyncIterable<Message>;
+  readonly commands: AsyncIterable<WorkerMessage>;
 }
 
 export type RunJob = (context: JobContext) => Promise<void>;
 
 /** Answers every command in the order it came. */
-export async function answerCommands({ commands, say }: JobContext, answer: (command: Message) => Promise<Message>): Promise<void> {
+export async function answerCommands({ commands, say }: JobContext, answer: (command: WorkerMessage) => Promise<WorkerMessage>): Promise<void> {
   for await (const command of commands) say({ ...(await answer(command)), re: command.id ?? null });
 }

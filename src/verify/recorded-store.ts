@@ -1,13 +1,13 @@
 import { isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Commit, CommitResult, Store } from "../store/store.ts";
-import type { Message } from "./worker-process.ts";
+import type { WorkerMessage } from "./worker-process.ts";
 
 /**
  * A store that tells the parent about every commit, before it is sent and after it was answered. Whatever the layers above do,
  * the parent's journal has it: an audit needs to know nothing of leases or runs.
  */
-export function recordedStore(store: Store, say: (message: Message) => void): Store {
+export function recordedStore(store: Store, say: (message: WorkerMessage) => void): Store {
   let count = 0;
   return {
     ...store,
@@ -32,7 +32,7 @@ async function answered(store: Store, commit: Commit, onRefusal: () => void): Pr
   }
 }
 
-const outcomeOf = (result: CommitResult): Message => {
+const outcomeOf = (result: CommitResult): WorkerMessage => {
   if (!result.ok || result.replayed) return { refused: true };
   return { revision: result.revision, versions: result.writes.map((write): Json => write.version) };
 };

@@ -116,14 +116,14 @@ async function runCampaign(campaign: Campaign, context: CampaignContext, quick: 
 async function untilCancelled<T>(campaign: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const settled = new AbortController();
   const cancelled = new Promise<void>((resolve) => {
-    signal?.addEventListener("abort", () => void systemClock.sleep(cancelPatienceMs, settled.signal).then(resolve, resolve), { signal: settled.signal });
+    signal?.addEventListener("abort", () => void systemClock.sleep(cancelWaitMs, settled.signal).then(resolve, resolve), { signal: settled.signal });
   });
   const result = await Promise.race([campaign, cancelled]).finally(() => settled.abort());
   requireWanted(signal);
   return result as T;
 }
 
-const cancelPatienceMs = 2_000;
+const cancelWaitMs = 2_000;
 
 function requireWanted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new HoldfastError("cancelled", "verify was interrupted; its workers are ended and what it had stored is removed.");

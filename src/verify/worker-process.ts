@@ -17,7 +17,7 @@ export interface Job extends JsonObject {
   readonly seed: number;
 }
 
-export type Message = { readonly [key: string]: Json };
+export type WorkerMessage = { readonly [key: string]: Json };
 
 const stderrCharsMax = 4_000;
 
@@ -32,15 +32,15 @@ export class WorkerProcess {
   /** Resolves when the process is gone and everything it said has been heard. Rejects when it failed by itself. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
-  readonly #onMessage: (message: Message) => void;
-  readonly #asked = new Map<number, { resolve(answer: Message): void; reject(error: Error): void }>();
+  readonly #onMessage: (message: WorkerMessage) => void;
+  readonly #asked = new Map<number, { resolve(answer: WorkerMessage): void; reject(error: Error): void }>();
   #nextId = 1;
   #stderr = "";
   #rest = "";
   #killed = false;
   #heardReady: () => void = () => {};
 
-  constructor(command: WorkerCommand, job: Job, onMessage: (message: Message) => void = () => {}) {
+  constructor(command: WorkerCommand, job: Job, onMessage: (message: WorkerMessage) => void = () => {}) {
     this.name = job.name;
     this.#onMessage = onMessage;
     this.#child = spawn(command.file, command.args, { stdio: ["pipe", "pipe", "pipe"] });
@@ -67,12 +67,12 @@ export class WorkerProcess {
     this.send(job);
   }
 
-  send(message: Message): void {
+  send(message: WorkerMessage): void {
     if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   /** Sends a command and waits for its answer. */
-  ask(command: Message): Promise<Message> {
+  ask(command: WorkerMessage): Promise<WorkerMessage> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
@@ -104,7 +104,7 @@ export class WorkerProcess {
     // A line cut by a kill was never said.
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      const message = JSON.parse(line) as Message;
+      const message = JSON.parse(line) as WorkerMessage;
       if (message.ready === true) this.#heardReady();
       else if (typeof message.re === "number") {
         this.#asked.get(message.re)?.resolve(message);

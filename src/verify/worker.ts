@@ -16,7 +16,7 @@ import { retryJob } from "./jobs/retry.ts";
 import { stepsJob } from "./jobs/steps.ts";
 import { watchJob } from "./jobs/watch.ts";
 import { seededRandom } from "./random.ts";
-import type { Job, Message } from "./worker-process.ts";
+import type { Job, WorkerMessage } from "./worker-process.ts";
 
 const jobs: Readonly<Record<string, RunJob>> = {
   atomic: atomicJob,
@@ -57,7 +57,7 @@ export async function runVerifyWorker(
     say,
     commands: {
       async *[Symbol.asyncIterator]() {
-        for (let line = await lines.next(); !line.done; line = await lines.next()) yield JSON.parse(line.value) as Message;
+        for (let line = await lines.next(); !line.done; line = await lines.next()) yield JSON.parse(line.value) as WorkerMessage;
       },
     },
   });
@@ -76,7 +76,7 @@ function endWithParent(): void {
 }
 
 /** Synchronous, so that what is said is out before the next thing is done, and a kill cannot take it back. */
-function say(message: Message): void {
+function say(message: WorkerMessage): void {
   const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
   for (let written = 0; written < bytes.length; ) {
     try {

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
+import type { DashboardPage } from "./support/dashboard-page.ts";
+import { openDashboardPage, settled, visit } from "./support/dashboard-page.ts";
 import { fillDemoStore } from "./support/demo-store.ts";
-import type { Desk } from "./support/desk.ts";
-import { openDesk, settled, visit } from "./support/desk.ts";
 
-let desk: Desk;
+let dashboard: DashboardPage;
 const tokens = { read: "", write: "", admin: "" };
 beforeAll(async () => {
-  desk = await openDesk({ flags: { auth: "token" }, fill: fillDemoStore });
-  for (const role of ["read", "write", "admin"] as const) tokens[role] = await desk.server.token({ name: `a-${role}er`, role, namespaces: role === "admin" ? "*" : ["default"] });
+  dashboard = await openDashboardPage({ flags: { auth: "token" }, fill: fillDemoStore });
+  for (const role of ["read", "write", "admin"] as const)
+    tokens[role] = await dashboard.server.token({ name: `a-${role}er`, role, namespaces: role === "admin" ? "*" : ["default"] });
 });
-afterAll(() => desk?.[Symbol.asyncDispose]());
+afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
 /** What changes something. Themes, menus, filters and stepping through versions do not. */
 const actions = /^(Release|Return|Cancel|New |Edit|Write again|Delete|Correct|Supersede|Deprecate|Archive|Make|Revoke)/;
@@ -33,7 +34,7 @@ const buttonsOn = async (page: import("playwright-core").Page, path: string): Pr
 
 describe("signing in", () => {
   test("without a token nothing is shown but the way in; a wrong one is refused; the right one leads to where one was going", async () => {
-    await using tab = await desk.open("/ns/default/leases", { expects: [401] });
+    await using tab = await dashboard.open("/ns/default/leases", { expects: [401] });
     const { page } = tab;
     await page.getByRole("heading", { name: "Holdfast" }).waitFor();
     expect(await page.locator("body").textContent()).not.toContain("deploy/production");
@@ -62,13 +63,13 @@ describe("signing in", () => {
   });
 
   test("a token that is revoked while the page is open leads back to the way in", async () => {
-    const secret = await desk.server.token({ name: "short-lived", role: "read", namespaces: ["default"] });
-    await using tab = await desk.open("/ns/default/runs", { token: secret, expects: [401] });
+    const secret = await dashboard.server.token({ name: "short-lived", role: "read", namespaces: ["default"] });
+    await using tab = await dashboard.open("/ns/default/runs", { token: secret, expects: [401] });
     await settled(tab.page);
-    const { tokens: all } = (await (await desk.server.fetch("/api/tokens", { token: tokens.admin })).json()) as { tokens: { id: string; name: string }[] };
+    const { tokens: all } = (await (await dashboard.server.fetch("/api/tokens", { token: tokens.admin })).json()) as { tokens: { id: string; name: string }[] };
     const id = all.find(({ name }) => name === "short-lived")?.id ?? "";
-    expect((await desk.server.fetch(`/api/tokens/${id}`, { method: "DELETE", token: tokens.admin })).ok).toBe(true);
-    await expect.poll(async () => (await desk.server.fetch("/api/me", { token: secret })).status).toBe(401);
+    expect((await dashboard.server.fetch(`/api/tokens/${id}`, { method: "DELETE", token: tokens.admin })).ok).toBe(true);
+    await expect.poll(async () => (await dashboard.server.fetch("/api/me", { token: secret })).status).toBe(401);
     await tab.page.getByRole("link", { name: "Keys" }).click();
     await tab.page.getByText("Your token is no longer good").waitFor();
     // The open stream is cut by the server, which the browser notes as a broken answer.
@@ -78,7 +79,7 @@ describe("signing in", () => {
 
 describe("roles", () => {
   test("one who may write sees the buttons", async () => {
-    await using tab = await desk.open("/", { token: tokens.write });
+    await using tab = await dashboard.open("/", { token: tokens.write });
     await settled(tab.page);
     const seen = new Set<string>();
     for (const path of views) for (const name of await buttonsOn(tab.page, path)) seen.add(name.split(" ")[0] ?? "");
@@ -88,7 +89,7 @@ describe("roles", () => {
   });
 
   test("a read-only viewer sees everything and no button, and the server refuses what the page would not ask", async () => {
-    await using tab = await desk.open("/", { token: tokens.read });
+    await using tab = await dashboard.open("/", { token: tokens.read });
     const { page } = tab;
     await settled(page);
     await page.getByText("You can look, not change.").waitFor();
@@ -98,7 +99,7 @@ describe("roles", () => {
     expect(tools).toContain("state_get");
     expect(tools).not.toContain("state_set");
     expect(tab.faults).toEqual([]);
-    const before = JSON.stringify(await (await desk.server.fetch("/api/ns/default/leases", { token: tokens.read })).json());
+    const before = JSON.stringify(await (await dashboard.server.fetch("/api/ns/default/leases", { token: tokens.read })).json());
     const lease = (JSON.parse(before) as { leases: { resource: string; token: number; holder: string }[] }).leases[0];
     const refused = await page.evaluate(
       async ({ resource, token, holder, secret }) => {
@@ -116,11 +117,11 @@ describe("roles", () => {
       { resource: lease?.resource ?? "", token: lease?.token ?? 0, holder: lease?.holder ?? "", secret: tokens.read },
     );
     expect(refused.every((status) => status === 403 || status === 404)).toBe(true);
-    expect(await (await desk.server.fetch("/api/ns/default/key?key=config/limits", { token: tokens.read })).json()).toMatchObject({ version: 1 });
+    expect(await (await dashboard.server.fetch("/api/ns/default/key?key=config/limits", { token: tokens.read })).json()).toMatchObject({ version: 1 });
   });
 
   test("a namespace that was not granted says so instead of showing anything, and leads to one that was", async () => {
-    await using tab = await desk.open("/ns/builds/keys", { token: tokens.read, expects: [403] });
+    await using tab = await dashboard.open("/ns/builds/keys", { token: tokens.read, expects: [403] });
     await tab.page.getByRole("alert").first().waitFor();
     await tab.page.locator(".connection.stopped").waitFor();
     expect(await tab.page.locator("main").textContent()).not.toContain("cache/warm");
@@ -136,7 +137,7 @@ describe("roles", () => {
 
 describe("a server that takes no changes", () => {
   test("shows no buttons, also not to the operator", async () => {
-    await using quiet = await openDesk({ flags: { "read-only": true }, fill: fillDemoStore, browser: desk.browser });
+    await using quiet = await openDashboardPage({ flags: { "read-only": true }, fill: fillDemoStore, browser: dashboard.browser });
     await using tab = await quiet.open("/");
     await settled(tab.page);
     await tab.page.getByText("This server takes no changes.").waitFor();

@@ -1,22 +1,22 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
-import type { Desk, Tab } from "./support/desk.ts";
-import { openDesk, visit } from "./support/desk.ts";
+import type { DashboardPage, Tab } from "./support/dashboard-page.ts";
+import { openDashboardPage, visit } from "./support/dashboard-page.ts";
 
-let desk: Desk;
+let dashboard: DashboardPage;
 let tab: Tab;
 let page: Page;
 let person: string;
 beforeAll(async () => {
-  desk = await openDesk();
-  person = ((await (await desk.server.fetch("/api/me")).json()) as { principal: string }).principal;
-  tab = await desk.open("/", { expects: [409] });
+  dashboard = await openDashboardPage();
+  person = ((await (await dashboard.server.fetch("/api/me")).json()) as { principal: string }).principal;
+  tab = await dashboard.open("/", { expects: [409] });
   ({ page } = tab);
 });
 afterAll(async () => {
   await tab?.[Symbol.asyncDispose]();
-  await desk?.[Symbol.asyncDispose]();
+  await dashboard?.[Symbol.asyncDispose]();
 });
 let faultsBefore: number;
 beforeEach(async () => {
@@ -32,14 +32,14 @@ const confirm = (name: string) => dialog().getByRole("button", { name }).click()
 const gone = () => dialog().waitFor({ state: "detached" });
 const history = async (subject: string) =>
   (
-    (await (await desk.server.fetch(`/api/ns/default/activity?subject=${encodeURIComponent(subject)}`)).json()) as {
+    (await (await dashboard.server.fetch(`/api/ns/default/activity?subject=${encodeURIComponent(subject)}`)).json()) as {
       items: { operation: string; writer: string; subject: string }[];
     }
   ).items;
 
 describe("what a person does", () => {
   test("releasing a lease names what happens, takes it from its holder and is recorded under the person's name", async () => {
-    const held = await desk.call("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 600 });
+    const held = await dashboard.call("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 600 });
     await visit(page, "/ns/default/leases");
     await page.getByRole("button", { name: "Release deploy" }).click();
     await dialog().getByText("worker-1 loses deploy at once").waitFor();
@@ -47,28 +47,28 @@ describe("what a person does", () => {
     await confirm("Release the lease");
     await gone();
     await page.getByRole("button", { name: "Release deploy" }).waitFor({ state: "detached" });
-    expect(await desk.call("lease_renew", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 60, token: held.token })).toMatchObject({ renewed: false });
+    expect(await dashboard.call("lease_renew", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 60, token: held.token })).toMatchObject({ renewed: false });
     expect((await history("deploy"))[0]).toMatchObject({ writer: person });
     expect(faults()).toEqual([]);
   });
 
   test("a lease that changed hands meanwhile is left alone, and the dialog says so", async () => {
-    await desk.call("lease_acquire", { resource_id: "gpu", holder_id: "worker-1", ttl_seconds: 600 });
+    await dashboard.call("lease_acquire", { resource_id: "gpu", holder_id: "worker-1", ttl_seconds: 600 });
     await visit(page, "/ns/default/leases");
     await page.getByRole("button", { name: "Release gpu" }).click();
-    await desk.call("lease_release", { resource_id: "gpu", holder_id: "worker-1" });
-    await desk.call("lease_acquire", { resource_id: "gpu", holder_id: "worker-2", ttl_seconds: 600 });
+    await dashboard.call("lease_release", { resource_id: "gpu", holder_id: "worker-1" });
+    await dashboard.call("lease_acquire", { resource_id: "gpu", holder_id: "worker-2", ttl_seconds: 600 });
     await confirm("Release the lease");
     await dialog().getByText("Meanwhile worker-1 no longer holds it").waitFor();
     await confirm("Keep as it is");
     await page.getByRole("row", { name: "gpu" }).getByRole("cell", { name: "worker-2" }).waitFor();
-    await desk.call("lease_release", { resource_id: "gpu", holder_id: "worker-2" });
+    await dashboard.call("lease_release", { resource_id: "gpu", holder_id: "worker-2" });
   });
 
   test("returning a run takes it from its agent, which is then refused, and keeps its steps", async () => {
-    await desk.call("workflow_create", { name: "index", run_id: "index-1" });
-    await desk.call("workflow_claim", { run_id: "index-1", agent_id: "worker-1" });
-    await desk.call("workflow_checkpoint", { run_id: "index-1", step: 1, output: { shard: 1 }, agent_id: "worker-1" });
+    await dashboard.call("workflow_create", { name: "index", run_id: "index-1" });
+    await dashboard.call("workflow_claim", { run_id: "index-1", agent_id: "worker-1" });
+    await dashboard.call("workflow_checkpoint", { run_id: "index-1", step: 1, output: { shard: 1 }, agent_id: "worker-1" });
     await visit(page, "/ns/default/runs/index-1");
     await page.getByRole("button", { name: "Return" }).click();
     await dialog().getByText("worker-1 loses its claim on index").waitFor();
@@ -76,8 +76,8 @@ describe("what a person does", () => {
     await gone();
     await page.locator(".timeline").getByText("returned", { exact: true }).waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Return" }).count()).toBe(0);
-    await expect(desk.call("workflow_checkpoint", { run_id: "index-1", step: 2, output: {}, agent_id: "worker-1", token: 1 })).rejects.toThrow();
-    expect(await desk.call("workflow_claim", { run_id: "index-1", agent_id: "worker-2" })).toMatchObject({ claimed: true });
+    await expect(dashboard.call("workflow_checkpoint", { run_id: "index-1", step: 2, output: {}, agent_id: "worker-1", token: 1 })).rejects.toThrow();
+    expect(await dashboard.call("workflow_claim", { run_id: "index-1", agent_id: "worker-2" })).toMatchObject({ claimed: true });
     await page
       .getByText("taken over")
       .or(page.getByText("claimed", { exact: true }))
@@ -87,8 +87,8 @@ describe("what a person does", () => {
   });
 
   test("cancelling a run ends it, with the reason that was given", async () => {
-    await desk.call("workflow_create", { name: "index", run_id: "index-2" });
-    await desk.call("workflow_claim", { run_id: "index-2", agent_id: "worker-2" });
+    await dashboard.call("workflow_create", { name: "index", run_id: "index-2" });
+    await dashboard.call("workflow_claim", { run_id: "index-2", agent_id: "worker-2" });
     await visit(page, "/ns/default/runs/index-2");
     await page.locator(".facts").getByText("worker-2").waitFor();
     await page.getByRole("button", { name: "Cancel run" }).click();
@@ -98,7 +98,7 @@ describe("what a person does", () => {
     await page.getByText("cancelled", { exact: true }).first().waitFor();
     await page.getByText("not needed any more").waitFor();
     await expect.poll(() => page.getByRole("button", { name: "Cancel run" }).count()).toBe(0);
-    expect(await desk.call("workflow_status", { run_id: "index-2" })).toMatchObject({ status: "cancelled" });
+    expect(await dashboard.call("workflow_status", { run_id: "index-2" })).toMatchObject({ status: "cancelled" });
     expect(faults()).toEqual([]);
   });
 
@@ -133,46 +133,46 @@ describe("what a person does", () => {
       .locator(".facts")
       .getByText(/in 59 min|in 1 h/)
       .waitFor();
-    expect(await desk.call("state_get", { key: "team/motto" })).toMatchObject({ value: { text: "smooth is fast" }, version: 2, updated_by: person });
+    expect(await dashboard.call("state_get", { key: "team/motto" })).toMatchObject({ value: { text: "smooth is fast" }, version: 2, updated_by: person });
     await page.getByRole("button", { name: "Delete" }).click();
     await dialog().getByText("is removed at version 2").waitFor();
     await confirm("Delete the key");
     await page.getByText("There is no such key now").waitFor();
-    expect(await desk.call("state_get", { key: "team/motto" })).toMatchObject({ found: false });
+    expect(await dashboard.call("state_get", { key: "team/motto" })).toMatchObject({ found: false });
     expect((await history("team/motto")).every(({ writer }) => writer === person)).toBe(true);
     expect(faults()).toEqual([]);
   });
 
   test("an edit that somebody else got in before writes nothing, shows what changed, and can be tried again", async () => {
-    await desk.call("state_set", { key: "limits", value: { rate: 10 } });
+    await dashboard.call("state_set", { key: "limits", value: { rate: 10 } });
     await visit(page, "/ns/default/keys/limits");
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog().getByLabel("Value (JSON)").fill('{"rate": 99}');
-    await desk.call("state_set", { key: "limits", value: { rate: 20 }, agent_id: "planner" });
+    await dashboard.call("state_set", { key: "limits", value: { rate: 20 }, agent_id: "planner" });
     await confirm("Save the value");
     await dialog().getByText("wrote version 2, so nothing was written").waitFor();
     await dialog().getByText('"rate": 20').waitFor();
-    expect(await desk.call("state_get", { key: "limits" })).toMatchObject({ value: { rate: 20 }, version: 2 });
+    expect(await dashboard.call("state_get", { key: "limits" })).toMatchObject({ value: { rate: 20 }, version: 2 });
     await confirm("Save the value");
     await gone();
-    expect(await desk.call("state_get", { key: "limits" })).toMatchObject({ value: { rate: 99 }, version: 3 });
+    expect(await dashboard.call("state_get", { key: "limits" })).toMatchObject({ value: { rate: 99 }, version: 3 });
     expect(faults()).toEqual([]);
   });
 
   test("an expiry that is kept is not lost by an edit", async () => {
-    await desk.call("state_set", { key: "lock", value: 1, ttl_seconds: 3_000 });
+    await dashboard.call("state_set", { key: "lock", value: 1, ttl_seconds: 3_000 });
     await visit(page, "/ns/default/keys/lock");
     await page.getByRole("button", { name: "Edit" }).click();
     await dialog().getByLabel("Value (JSON)").fill("2");
     await confirm("Save the value");
     await gone();
-    const { expires_at: expiresAt } = (await desk.call("state_get", { key: "lock" })) as { expires_at: number };
+    const { expires_at: expiresAt } = (await dashboard.call("state_get", { key: "lock" })) as { expires_at: number };
     expect(expiresAt - Date.now() / 1_000).toBeGreaterThan(2_900);
     expect(expiresAt - Date.now() / 1_000).toBeLessThanOrEqual(3_000);
   });
 
   test("versions are stepped through with their differences, by buttons and by arrow keys", async () => {
-    for (const rate of [1, 2, 3]) await desk.call("state_set", { key: "steps", value: { rate } });
+    for (const rate of [1, 2, 3]) await dashboard.call("state_set", { key: "steps", value: { rate } });
     await visit(page, "/ns/default/keys/steps");
     await page.getByText("Version 3 compared with 2").waitFor();
     await page.getByRole("button", { name: "Older", exact: true }).click();
@@ -188,7 +188,7 @@ describe("what a person does", () => {
   });
 
   test("a note is corrected without losing its keywords, deprecated, made active, archived and superseded", async () => {
-    await desk.call("save_knowledge", { id: "deploy", content: "# Deploying\n\nPush the buton.", keywords: ["ship", "release"], source: "manual" });
+    await dashboard.call("save_knowledge", { id: "deploy", content: "# Deploying\n\nPush the buton.", keywords: ["ship", "release"], source: "manual" });
     await visit(page, "/ns/default/knowledge/deploy");
     await page.getByRole("button", { name: "Correct" }).click();
     await dialog().getByLabel("Note (Markdown)").fill("# Deploying\n\nPush the button.");
@@ -218,11 +218,11 @@ describe("what a person does", () => {
   });
 
   test("a note that somebody else corrected meanwhile is not overwritten unseen", async () => {
-    await desk.call("save_knowledge", { id: "race", content: "one", keywords: ["start"] });
+    await dashboard.call("save_knowledge", { id: "race", content: "one", keywords: ["start"] });
     await visit(page, "/ns/default/knowledge/race");
     await page.getByRole("button", { name: "Correct" }).click();
     await dialog().getByLabel("Note (Markdown)").fill("mine");
-    await desk.call("save_knowledge", { id: "race", content: "theirs" });
+    await dashboard.call("save_knowledge", { id: "race", content: "theirs" });
     await confirm("Save the note");
     await dialog().getByText("so nothing was changed").waitFor();
     await dialog().locator(".diff").getByText("theirs").waitFor();
@@ -240,7 +240,7 @@ describe("what a person does", () => {
     expect(JSON.parse(await page.getByLabel("Arguments (JSON)").inputValue())).toEqual({ key: "tried", value: { from: "form" } });
     await page.getByRole("button", { name: "Call state_set" }).click();
     await page.getByLabel("Answer of the tool").getByText('"version"').waitFor();
-    expect(await desk.call("state_get", { key: "tried" })).toMatchObject({ value: { from: "form" }, updated_by: person });
+    expect(await dashboard.call("state_get", { key: "tried" })).toMatchObject({ value: { from: "form" }, updated_by: person });
     await page.getByLabel("Arguments (JSON)").fill('{"key": "tried", "value": 1, "nonsense": true}');
     await page.getByRole("button", { name: "Call state_set" }).click();
     await page.getByText("invalid_input").waitFor();
@@ -250,7 +250,7 @@ describe("what a person does", () => {
     await dialog().getByText("this takes something away").waitFor();
     await confirm("Call state_delete");
     await page.getByLabel("Answer of the tool").getByText("true").waitFor();
-    expect(await desk.call("state_get", { key: "tried" })).toMatchObject({ found: false });
+    expect(await dashboard.call("state_get", { key: "tried" })).toMatchObject({ found: false });
     expect(faults().filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
@@ -280,11 +280,11 @@ describe("what a person does", () => {
     await confirm("I have copied it");
     await gone();
     await expect.poll(() => page.content()).not.toContain(secret);
-    expect((await desk.server.fetch("/api/me", { token: secret })).status).toBe(200);
+    expect((await dashboard.server.fetch("/api/me", { token: secret })).status).toBe(200);
     await page.getByRole("button", { name: "Revoke nightly" }).click();
     await confirm("Revoke the token");
     await page.getByText("No tokens yet").waitFor();
-    await expect.poll(async () => (await desk.server.fetch("/api/me", { token: secret })).status).toBe(401);
+    await expect.poll(async () => (await dashboard.server.fetch("/api/me", { token: secret })).status).toBe(401);
     expect(faults()).toEqual([]);
   });
 });
@@ -293,7 +293,7 @@ describe("by keyboard alone", () => {
   const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.getAttribute("aria-label") || document.activeElement?.tagName);
 
   beforeAll(async () => {
-    for (let index = 0; index < 60; index += 1) await desk.call("state_set", { key: `walk/${String(index).padStart(2, "0")}`, value: index });
+    for (let index = 0; index < 60; index += 1) await dashboard.call("state_set", { key: `walk/${String(index).padStart(2, "0")}`, value: index });
   });
 
   test("the first key leads past the navigation, a slash to the search, and a list is walked by arrows", async () => {
@@ -332,7 +332,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Escape");
     await gone();
     await expect.poll(focused).toBe("Delete");
-    expect(await desk.call("state_get", { key: "walk/01" })).toMatchObject({ found: true });
+    expect(await dashboard.call("state_get", { key: "walk/01" })).toMatchObject({ found: true });
   });
 
   test("what has the focus can be seen", async () => {
@@ -370,9 +370,9 @@ describe("by keyboard alone", () => {
 
   test("on a phone every dialog fits its width", async () => {
     await page.setViewportSize({ width: 360, height: 740 });
-    await desk.call("lease_acquire", { resource_id: "narrow", holder_id: "worker-1", ttl_seconds: 600 });
-    await desk.call("state_set", { key: "narrow", value: 1 });
-    await desk.call("save_knowledge", { id: "narrow", content: "one" });
+    await dashboard.call("lease_acquire", { resource_id: "narrow", holder_id: "worker-1", ttl_seconds: 600 });
+    await dashboard.call("state_set", { key: "narrow", value: 1 });
+    await dashboard.call("save_knowledge", { id: "narrow", content: "one" });
     for (const [path, button] of [
       ["/tokens", "New token"],
       ["/ns/default/keys", "New key"],

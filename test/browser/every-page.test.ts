@@ -1,26 +1,30 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JournalPage, KeysPage, NotesPage, ResearchPage, RunsPage } from "../../src/surfaces/dashboard/api.ts";
+import type { DashboardPage, Tab } from "./support/dashboard-page.ts";
+import { openDashboardPage, visit } from "./support/dashboard-page.ts";
 import { fillDemoStore } from "./support/demo-store.ts";
-import type { Desk, Tab } from "./support/desk.ts";
-import { openDesk, visit } from "./support/desk.ts";
 
 const widths = [390, 820, 900, 1024, 1180, 1440] as const;
 
-let desk: Desk;
+let dashboard: DashboardPage;
 let tab: Tab;
 beforeAll(async () => {
-  desk = await openDesk({ fill: fillDemoStore });
-  await desk.server.token({ name: "continuous-integration", role: "write", namespaces: ["builds", "default"] });
-  await desk.call("save_checkpoint", { core_question: "Is a bare checkpoint shown?", thesis: "It has a question, a thesis and a confidence, and nothing else.", confidence: 0.5 });
-  tab = await desk.open("/");
+  dashboard = await openDashboardPage({ fill: fillDemoStore });
+  await dashboard.server.token({ name: "continuous-integration", role: "write", namespaces: ["builds", "default"] });
+  await dashboard.call("save_checkpoint", {
+    core_question: "Is a bare checkpoint shown?",
+    thesis: "It has a question, a thesis and a confidence, and nothing else.",
+    confidence: 0.5,
+  });
+  tab = await dashboard.open("/");
 });
 afterAll(async () => {
   await tab?.[Symbol.asyncDispose]();
-  await desk?.[Symbol.asyncDispose]();
+  await dashboard?.[Symbol.asyncDispose]();
 });
 
-const read = async <Answer>(path: string): Promise<Answer> => (await (await desk.server.fetch(`/api/ns/default/${path}`)).json()) as Answer;
+const read = async <Answer>(path: string): Promise<Answer> => (await (await dashboard.server.fetch(`/api/ns/default/${path}`)).json()) as Answer;
 const addresses = (view: string, ids: readonly string[]): readonly string[] => ids.map((id) => `/ns/default/${view}/${encodeURIComponent(id)}`);
 
 /** What a person cannot reach: headings, buttons and links beyond the window, beyond their table, or with their text cut off. */

@@ -1,39 +1,43 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
+import type { DashboardPage } from "./support/dashboard-page.ts";
+import { openDashboardPage, settled, visit } from "./support/dashboard-page.ts";
 import { fillDemoStore } from "./support/demo-store.ts";
-import type { Desk } from "./support/desk.ts";
-import { openDesk, settled, visit } from "./support/desk.ts";
 
-let desk: Desk;
+let dashboard: DashboardPage;
 beforeAll(async () => {
-  desk = await openDesk({ fill: fillDemoStore });
+  dashboard = await openDashboardPage({ fill: fillDemoStore });
 });
-afterAll(() => desk?.[Symbol.asyncDispose]());
+afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
 test("an empty namespace shows first how to connect an agent, says that it does not exist yet, and stops saying so with the first write", async () => {
-  await using tab = await desk.open("/ns/brand-new");
+  await using tab = await dashboard.open("/ns/brand-new");
   const { page } = tab;
   await settled(page);
   const panel = page.getByRole("region", { name: "Connect your first agent" });
-  await panel.getByText(`holdfast install claude-code --http ${desk.server.url}/ns/brand-new/mcp`).waitFor();
+  await panel.getByText(`holdfast install claude-code --http ${dashboard.server.url}/ns/brand-new/mcp`).waitFor();
   await panel.getByText("Waiting for the first agent…").waitFor();
   await panel.getByText(/There is no namespace brand-new yet/).waitFor();
   expect(await page.evaluate(() => document.querySelector("main section h2")?.textContent)).toBe("Connect your first agent");
   expect((await checkAccessibility(page)).faults).toEqual([]);
-  await desk.server.fetch("/api/ns/brand-new/tools/state_set", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ key: "k", value: 1 }) });
+  await dashboard.server.fetch("/api/ns/brand-new/tools/state_set", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ key: "k", value: 1 }),
+  });
   await panel.waitFor({ state: "detached" });
   expect(tab.faults).toEqual([]);
 });
 
 test("a run whose agent stopped says so on its page and in the overview, with its age and what can be done", async () => {
-  await desk.call("workflow_create", { name: "resize-images", run_id: "resize-images" });
+  await dashboard.call("workflow_create", { name: "resize-images", run_id: "resize-images" });
   // Three agents take it, and each is gone before it reports a second step.
   for (const agent of ["gpu-1", "gpu-2", "gpu-3"]) {
-    await desk.call("workflow_claim", { run_id: "resize-images", agent_id: agent, ttl_seconds: 1 });
-    await desk.call("workflow_checkpoint", { run_id: "resize-images", step: 1, output: { done: 0 }, agent_id: agent });
-    await expect.poll(async () => (await desk.call("workflow_discover", { claimable: true })).runs).toContainEqual(expect.objectContaining({ run_id: "resize-images" }));
+    await dashboard.call("workflow_claim", { run_id: "resize-images", agent_id: agent, ttl_seconds: 1 });
+    await dashboard.call("workflow_checkpoint", { run_id: "resize-images", step: 1, output: { done: 0 }, agent_id: agent });
+    await expect.poll(async () => (await dashboard.call("workflow_discover", { claimable: true })).runs).toContainEqual(expect.objectContaining({ run_id: "resize-images" }));
   }
-  await using tab = await desk.open("/ns/default/runs/resize-images");
+  await using tab = await dashboard.open("/ns/default/runs/resize-images");
   const { page } = tab;
   const banner = page.locator(".banner").getByText(/Stuck: gpu-3 stopped reporting after step 1, its claim lapsed .* ago, and no agent has taken over/);
   await banner.waitFor();
@@ -45,15 +49,15 @@ test("a run whose agent stopped says so on its page and in the overview, with it
   await row.getByRole("button", { name: "Cancel resize-images" }).click();
   await page.getByRole("button", { name: "Cancel the run" }).click();
   await row.waitFor({ state: "detached" });
-  expect(await desk.call("workflow_status", { run_id: "resize-images" })).toMatchObject({ status: "cancelled" });
+  expect(await dashboard.call("workflow_status", { run_id: "resize-images" })).toMatchObject({ status: "cancelled" });
   expect(tab.faults).toEqual([]);
 });
 
 test("a run's page begins with its input, and its steps are a table with names, times and outputs on demand", async () => {
-  await desk.call("workflow_create", { name: "release", run_id: "release-7", input: { goal: "ship it", steps: ["build", { name: "test" }, "publish"] } });
-  await desk.call("workflow_claim", { run_id: "release-7", agent_id: "shipper", ttl_seconds: 600 });
-  for (const step of [1, 2]) await desk.call("workflow_checkpoint", { run_id: "release-7", step, output: { log: "line\\n".repeat(20), step }, agent_id: "shipper" });
-  await using tab = await desk.open("/ns/default/runs/release-7");
+  await dashboard.call("workflow_create", { name: "release", run_id: "release-7", input: { goal: "ship it", steps: ["build", { name: "test" }, "publish"] } });
+  await dashboard.call("workflow_claim", { run_id: "release-7", agent_id: "shipper", ttl_seconds: 600 });
+  for (const step of [1, 2]) await dashboard.call("workflow_checkpoint", { run_id: "release-7", step, output: { log: "line\\n".repeat(20), step }, agent_id: "shipper" });
+  await using tab = await dashboard.open("/ns/default/runs/release-7");
   const { page } = tab;
   await page.getByText("step 2 of 3").waitFor();
   const titles = await page.locator("main section h2").allTextContents();
@@ -72,7 +76,7 @@ test("a run's page begins with its input, and its steps are a table with names, 
 });
 
 test("the journal is filtered by tag and text, and the filters stand in the address", async () => {
-  await using tab = await desk.open("/ns/default/journal");
+  await using tab = await dashboard.open("/ns/default/journal");
   const { page } = tab;
   await settled(page);
   await page.getByLabel("Contains").fill("invoices");
@@ -89,7 +93,7 @@ test("the journal is filtered by tag and text, and the filters stand in the addr
 });
 
 test("the time range of the charts stands in the address and is kept by a reload", async () => {
-  await using tab = await desk.open("/ns/default");
+  await using tab = await dashboard.open("/ns/default");
   const { page } = tab;
   await settled(page);
   await page.getByLabel("Time range").selectOption("7 days");
@@ -103,7 +107,7 @@ test("the time range of the charts stands in the address and is kept by a reload
 });
 
 test("a mark in the chart of durations opens its run", async () => {
-  await using tab = await desk.open("/ns/default");
+  await using tab = await dashboard.open("/ns/default");
   const { page } = tab;
   await settled(page);
   await page.locator(".run-mark").first().click();
@@ -113,7 +117,7 @@ test("a mark in the chart of durations opens its run", async () => {
 });
 
 test("a bar of the chart of commits opens the activity up to its end", async () => {
-  await using tab = await desk.open("/ns/default");
+  await using tab = await dashboard.open("/ns/default");
   const { page } = tab;
   await settled(page);
   await page.locator('.bar-mark[data-zero="false"]').first().click();
@@ -131,8 +135,8 @@ test("a bar of the chart of commits opens the activity up to its end", async () 
 });
 
 test("a bar of the chart of leases opens what was held", async () => {
-  await desk.call("lease_acquire", { resource_id: "chart/bar", holder_id: "somebody", ttl_seconds: 600 });
-  await using tab = await desk.open("/ns/default");
+  await dashboard.call("lease_acquire", { resource_id: "chart/bar", holder_id: "somebody", ttl_seconds: 600 });
+  await using tab = await dashboard.open("/ns/default");
   const { page } = tab;
   await settled(page);
   await page.locator(".lanes .span.open rect").first().click();
@@ -141,9 +145,9 @@ test("a bar of the chart of leases opens what was held", async () => {
 });
 
 test("runs show their tags, and are found by name, agent and tag; the filters stand in the address", async () => {
-  for (const n of [1, 2]) await desk.call("workflow_create", { name: `paint-${n}`, run_id: `paint-${n}`, tags: { colour: n === 1 ? "red" : "blue", shop: "north" } });
-  await desk.call("workflow_claim", { run_id: "paint-2", agent_id: "painter", ttl_seconds: 600 });
-  await using tab = await desk.open("/ns/default/runs");
+  for (const n of [1, 2]) await dashboard.call("workflow_create", { name: `paint-${n}`, run_id: `paint-${n}`, tags: { colour: n === 1 ? "red" : "blue", shop: "north" } });
+  await dashboard.call("workflow_claim", { run_id: "paint-2", agent_id: "painter", ttl_seconds: 600 });
+  await using tab = await dashboard.open("/ns/default/runs");
   const { page } = tab;
   await settled(page);
   await page.getByLabel("Called").fill("PAINT");
@@ -162,9 +166,9 @@ test("runs show their tags, and are found by name, agent and tag; the filters st
 });
 
 test("a run behind more than one page looks through is found: the page looks on by itself", async () => {
-  await desk.call("workflow_create", { name: "needle", run_id: "needle" });
-  for (let from = 0; from < 520; from += 40) await Promise.all(Array.from({ length: 40 }, (_, i) => desk.call("workflow_create", { name: `straw-${from + i}` })));
-  await using tab = await desk.open("/ns/default/runs?q=needle");
+  await dashboard.call("workflow_create", { name: "needle", run_id: "needle" });
+  for (let from = 0; from < 520; from += 40) await Promise.all(Array.from({ length: 40 }, (_, i) => dashboard.call("workflow_create", { name: `straw-${from + i}` })));
+  await using tab = await dashboard.open("/ns/default/runs?q=needle");
   await tab.page.getByText("1 run", { exact: true }).waitFor();
   expect(tab.faults).toEqual([]);
 });

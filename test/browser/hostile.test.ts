@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
-import type { Desk, Tab } from "./support/desk.ts";
-import { drawn, openDesk, visit } from "./support/desk.ts";
+import type { DashboardPage, Tab } from "./support/dashboard-page.ts";
+import { drawn, openDashboardPage, visit } from "./support/dashboard-page.ts";
 
 /** What would act if it were taken for markup, and what would deceive if it were drawn as it is. */
 const markup = `<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script><a href="javascript:globalThis.owned=1">x</a>`;
@@ -10,16 +10,16 @@ const bidi = "report\u202Efdp.exe";
 const zero = "pay\u200Bpal";
 const huge = "W".repeat(60_000);
 
-let desk: Desk;
+let dashboard: DashboardPage;
 let tab: Tab;
 let page: Page;
 let runId: string;
 beforeAll(async () => {
-  desk = await openDesk();
+  dashboard = await openDashboardPage();
   for (const [index, text] of [markup, bidi, zero, huge].entries()) {
-    await desk.call("state_set", { key: `evil/${index}${index === 3 ? "" : text}`.slice(0, 400), value: { [text.slice(0, 300)]: text }, agent_id: text.slice(0, 200) });
-    await desk.call("lease_acquire", { resource_id: `lock ${index} ${text}`.slice(0, 400), holder_id: text.slice(0, 200), ttl_seconds: 600 });
-    await desk.call("checkpoint", {
+    await dashboard.call("state_set", { key: `evil/${index}${index === 3 ? "" : text}`.slice(0, 400), value: { [text.slice(0, 300)]: text }, agent_id: text.slice(0, 200) });
+    await dashboard.call("lease_acquire", { resource_id: `lock ${index} ${text}`.slice(0, 400), holder_id: text.slice(0, 200), ttl_seconds: 600 });
+    await dashboard.call("checkpoint", {
       action: "save",
       workspace: `place ${text}`.slice(0, 100),
       description: text.slice(0, 9_000),
@@ -28,30 +28,30 @@ beforeAll(async () => {
       gitBranch: text.slice(0, 200),
       tags: [text.slice(0, 60)],
     });
-    await desk.call("save_knowledge", {
+    await dashboard.call("save_knowledge", {
       id: `note-${index}`,
       content: `# ${text.slice(0, 20_000)}\n\n${text.slice(0, 20_000)}`,
       keywords: [text.slice(0, 120)],
       source: text.slice(0, 500),
     });
-    await desk.call("save_checkpoint", {
+    await dashboard.call("save_checkpoint", {
       core_question: text.slice(0, 900),
       thesis: text.slice(0, 900),
       confidence: 0.5,
       open_questions: [text.slice(0, 500)],
       sources: [{ id: text.slice(0, 100), type: "document", take: text.slice(0, 500), relation: "supports" }],
     });
-    const run = await desk.call("workflow_create", { name: text.slice(0, 400), run_id: `run-${index}`, tags: { t: text.slice(0, 100) }, input: text });
-    await desk.call("workflow_claim", { run_id: run.run_id, agent_id: text.slice(0, 200) });
-    await desk.call("workflow_checkpoint", { run_id: run.run_id, step: 1, output: text, agent_id: text.slice(0, 200) });
+    const run = await dashboard.call("workflow_create", { name: text.slice(0, 400), run_id: `run-${index}`, tags: { t: text.slice(0, 100) }, input: text });
+    await dashboard.call("workflow_claim", { run_id: run.run_id, agent_id: text.slice(0, 200) });
+    await dashboard.call("workflow_checkpoint", { run_id: run.run_id, step: 1, output: text, agent_id: text.slice(0, 200) });
     if (index === 0) runId = String(run.run_id);
   }
-  tab = await desk.open("/");
+  tab = await dashboard.open("/");
   ({ page } = tab);
 });
 afterAll(async () => {
   await tab?.[Symbol.asyncDispose]();
-  await desk?.[Symbol.asyncDispose]();
+  await dashboard?.[Symbol.asyncDispose]();
 });
 
 /** Nothing stored became an element, ran, or was fetched; nothing widened the page or turned its text around. */
@@ -134,7 +134,7 @@ describe("hostile text is shown as text", () => {
 
 describe("the checks find what is planted", () => {
   const plant = async (fault: () => void, ...noticed: readonly RegExp[]): Promise<void> => {
-    await using planted = await desk.open("/ns/default/health");
+    await using planted = await dashboard.open("/ns/default/health");
     await planted.page.getByText("The store answers.").waitFor();
     await planted.page.evaluate(fault);
     for (const pattern of noticed) await expect.poll(() => planted.faults.join("\n")).toMatch(pattern);
@@ -169,7 +169,7 @@ describe("the checks find what is planted", () => {
   });
 
   test("a field without a label, a button without a name and too faint a colour fail the accessibility check", async () => {
-    await using planted = await desk.open("/ns/default/health");
+    await using planted = await dashboard.open("/ns/default/health");
     await planted.page.getByText("The store answers.").waitFor();
     expect((await checkAccessibility(planted.page)).faults).toEqual([]);
     await planted.page.evaluate(() => {
@@ -184,7 +184,7 @@ describe("the checks find what is planted", () => {
   });
 
   test("a line that widens the page is noticed at phone width", async () => {
-    await using planted = await desk.open("/ns/default/health", { viewport: { width: 360, height: 740 } });
+    await using planted = await dashboard.open("/ns/default/health", { viewport: { width: 360, height: 740 } });
     await planted.page.getByText("The store answers.").waitFor();
     const width = () => planted.page.evaluate(() => document.documentElement.scrollWidth);
     await expect.poll(() => width()).toBeLessThanOrEqual(360);

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { atPace } from "../support/pace.ts";
 import { scaled } from "../support/scale.ts";
-import type { Desk } from "./support/desk.ts";
-import { openDesk, settled } from "./support/desk.ts";
+import type { DashboardPage } from "./support/dashboard-page.ts";
+import { openDashboardPage, settled } from "./support/dashboard-page.ts";
 import { fillLargeStore, testLargeStore } from "./support/large-store.ts";
 
 const size = { keys: scaled(1_250, 100) * 80, runs: scaled(20, 2) * 500 };
 const readyMsMax = 1_000;
 
-let desk: Desk;
+let dashboard: DashboardPage;
 beforeAll(async () => {
-  desk = await openDesk({ fill: (url) => fillLargeStore(url, size) });
+  dashboard = await openDashboardPage({ fill: (url) => fillLargeStore(url, size) });
 });
-afterAll(() => desk?.[Symbol.asyncDispose]());
+afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
 describe("a store with 100,000 keys and 10,000 runs", () => {
   const views = [
@@ -23,7 +23,7 @@ describe("a store with 100,000 keys and 10,000 runs", () => {
   ] as const;
 
   test.each(views)("%s is ready within a second, from an empty cache", async (name, path, text) => {
-    await using tab = await desk.open("about:blank");
+    await using tab = await dashboard.open("about:blank");
     const { ms, pace } = await atPace(async () => {
       await tab.page.goto(path);
       await tab.page.getByText(text).first().waitFor();
@@ -34,5 +34,5 @@ describe("a store with 100,000 keys and 10,000 runs", () => {
     expect(ms).toBeLessThan(readyMsMax * pace);
   });
 
-  testLargeStore(() => desk, size);
+  testLargeStore(() => dashboard, size);
 });

@@ -3,22 +3,22 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedBuild } from "../support/shared-builds.ts";
-import type { Desk } from "./support/desk.ts";
-import { openDesk } from "./support/desk.ts";
+import type { DashboardPage } from "./support/dashboard-page.ts";
+import { openDashboardPage } from "./support/dashboard-page.ts";
 import { fillLargeStore, testLargeStore } from "./support/large-store.ts";
 
 const size = { keys: 8_000, runs: 500 };
 const compressedBytesMax = 150 * 1_024;
 
-let desk: Desk;
+let dashboard: DashboardPage;
 beforeAll(async () => {
-  desk = await openDesk({ fill: (url) => fillLargeStore(url, size) });
+  dashboard = await openDashboardPage({ fill: (url) => fillLargeStore(url, size) });
 });
-afterAll(() => desk?.[Symbol.asyncDispose]());
+afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
 // How soon each view is ready, with many more: large.campaign.ts.
 describe("a store with 8,000 keys", () => {
-  testLargeStore(() => desk, size);
+  testLargeStore(() => dashboard, size);
 });
 
 describe("the page", () => {

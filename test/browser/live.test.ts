@@ -2,26 +2,26 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { atPace } from "../support/pace.ts";
-import type { Desk, Tab } from "./support/desk.ts";
-import { drawn, openDesk, settled, visit } from "./support/desk.ts";
+import type { DashboardPage, Tab } from "./support/dashboard-page.ts";
+import { drawn, openDashboardPage, settled, visit } from "./support/dashboard-page.ts";
 
-let desk: Desk;
+let dashboard: DashboardPage;
 let tab: Tab;
 let page: Page;
 const latencies: string[] = [];
 /** How long the page rests at least between two re-reads; dashboard/data/use-query.ts has it, and runs in a browser only. */
 const rereadMsMin = 250;
 beforeAll(async () => {
-  desk = await openDesk();
-  await desk.call("state_set", { key: "first", value: 0 });
-  tab = await desk.open("/");
+  dashboard = await openDashboardPage();
+  await dashboard.call("state_set", { key: "first", value: 0 });
+  tab = await dashboard.open("/");
   ({ page } = tab);
   await settled(page);
 });
 afterAll(async () => {
   console.log(`from commit to screen: ${latencies.join(", ")}`);
   await tab?.[Symbol.asyncDispose]();
-  await desk?.[Symbol.asyncDispose]();
+  await dashboard?.[Symbol.asyncDispose]();
 });
 
 const live = () => page.locator(".connection.live").waitFor();
@@ -48,53 +48,53 @@ describe("what agents do shows up within a second", () => {
     await visit(page, "/ns/default");
     const keys = page.locator(".tile", { hasText: "Keys" });
     const before = Number(/\d+/.exec((await keys.textContent()) ?? "")?.[0]);
-    await appears("overview", "fresh/key", () => desk.call("state_set", { key: "fresh/key", value: 1, agent_id: "walker" }));
+    await appears("overview", "fresh/key", () => dashboard.call("state_set", { key: "fresh/key", value: 1, agent_id: "walker" }));
     await page.locator(".fleet").getByText("walker").waitFor();
     await keys.getByText(String(before + 1), { exact: true }).waitFor();
   });
 
   test("among the runs, and within one", async () => {
     await visit(page, "/ns/default/runs");
-    await appears("runs", "sweep", () => desk.call("workflow_create", { name: "sweep", run_id: "sweep-1" }));
-    await appears("claim", "broom", () => desk.call("workflow_claim", { run_id: "sweep-1", agent_id: "broom" }));
+    await appears("runs", "sweep", () => dashboard.call("workflow_create", { name: "sweep", run_id: "sweep-1" }));
+    await appears("claim", "broom", () => dashboard.call("workflow_claim", { run_id: "sweep-1", agent_id: "broom" }));
     await visit(page, "/ns/default/runs/sweep-1");
-    await appears("step", "under the carpet", () => desk.call("workflow_checkpoint", { run_id: "sweep-1", step: 1, output: "under the carpet", agent_id: "broom" }));
-    await appears("end", "spotless", () => desk.call("workflow_finish", { run_id: "sweep-1", status: "done", result: "spotless", agent_id: "broom" }));
+    await appears("step", "under the carpet", () => dashboard.call("workflow_checkpoint", { run_id: "sweep-1", step: 1, output: "under the carpet", agent_id: "broom" }));
+    await appears("end", "spotless", () => dashboard.call("workflow_finish", { run_id: "sweep-1", status: "done", result: "spotless", agent_id: "broom" }));
   });
 
   test("among the leases: taken, waited for and let go", async () => {
     await visit(page, "/ns/default/leases");
-    await appears("lease", "bridge", () => desk.call("lease_acquire", { resource_id: "bridge", holder_id: "goat", ttl_seconds: 60 }));
-    const waiting = desk.call("lease_acquire", { resource_id: "bridge", holder_id: "troll", ttl_seconds: 60, wait_seconds: 20 });
+    await appears("lease", "bridge", () => dashboard.call("lease_acquire", { resource_id: "bridge", holder_id: "goat", ttl_seconds: 60 }));
+    const waiting = dashboard.call("lease_acquire", { resource_id: "bridge", holder_id: "troll", ttl_seconds: 60, wait_seconds: 20 });
     await page.getByText("1 in line").waitFor();
     await appears("hand-over", "troll", async () => {
-      await desk.call("lease_release", { resource_id: "bridge", holder_id: "goat" });
+      await dashboard.call("lease_release", { resource_id: "bridge", holder_id: "goat" });
       await waiting;
     });
-    await desk.call("lease_release", { resource_id: "bridge", holder_id: "troll" });
+    await dashboard.call("lease_release", { resource_id: "bridge", holder_id: "troll" });
     await page.getByText("Nothing is held").waitFor();
   });
 
   test("among the keys and in one key; a key that goes away goes away", async () => {
     await visit(page, "/ns/default/keys?prefix=nest/");
-    await appears("keys", "nest/egg", () => desk.call("state_set", { key: "nest/egg", value: "whole" }));
-    await appears("value", '"hatched"', () => desk.call("state_set", { key: "nest/egg", value: "hatched" }));
+    await appears("keys", "nest/egg", () => dashboard.call("state_set", { key: "nest/egg", value: "whole" }));
+    await appears("value", '"hatched"', () => dashboard.call("state_set", { key: "nest/egg", value: "hatched" }));
     await visit(page, "/ns/default/keys/nest%2Fegg");
-    await appears("key", "Version 3 compared with 2", () => desk.call("state_set", { key: "nest/egg", value: "flown" }));
+    await appears("key", "Version 3 compared with 2", () => dashboard.call("state_set", { key: "nest/egg", value: "flown" }));
     await visit(page, "/ns/default/keys?prefix=nest/");
-    await desk.call("state_delete", { key: "nest/egg" });
+    await dashboard.call("state_delete", { key: "nest/egg" });
     await page.getByText("No key begins like this").waitFor();
   });
 
   test("in the journal, the notes, the research and the activity", async () => {
     await visit(page, "/ns/default/journal");
-    await appears("journal", "Found the leak", () => desk.call("checkpoint", { action: "save", workspace: "plumbing", description: "Found the leak" }));
+    await appears("journal", "Found the leak", () => dashboard.call("checkpoint", { action: "save", workspace: "plumbing", description: "Found the leak" }));
     await visit(page, "/ns/default/knowledge");
-    await appears("note", "Pipes burst in frost", () => desk.call("save_knowledge", { id: "pipes", content: "Pipes burst in frost" }));
+    await appears("note", "Pipes burst in frost", () => dashboard.call("save_knowledge", { id: "pipes", content: "Pipes burst in frost" }));
     await visit(page, "/ns/default/research");
-    await appears("research", "Why is it cold?", () => desk.call("save_checkpoint", { core_question: "Why is it cold?", thesis: "The window is open.", confidence: 0.4 }));
+    await appears("research", "Why is it cold?", () => dashboard.call("save_checkpoint", { core_question: "Why is it cold?", thesis: "The window is open.", confidence: 0.4 }));
     await visit(page, "/ns/default/activity");
-    await appears("activity", "seen/now", () => desk.call("state_set", { key: "seen/now", value: 1 }));
+    await appears("activity", "seen/now", () => dashboard.call("state_set", { key: "seen/now", value: 1 }));
     expect(tab.faults).toEqual([]);
   });
 });
@@ -110,7 +110,7 @@ describe("the stream", () => {
     page.on("request", count);
     const fromMs = performance.now();
     for (let round = 0; round < 4; round += 1)
-      await Promise.all(Array.from({ length: 100 }, (_, index) => desk.call("state_set", { key: `burst/${index % 20}`, value: `${round}-${index}` })));
+      await Promise.all(Array.from({ length: 100 }, (_, index) => dashboard.call("state_set", { key: `burst/${index % 20}`, value: `${round}-${index}` })));
     await page.getByText("3-99").waitFor();
     page.off("request", count);
     expect(reads).toBeGreaterThan(0);
@@ -120,8 +120,8 @@ describe("the stream", () => {
   });
 
   test("cut off, the page says so, comes back by itself, goes on from where it was and misses nothing", async () => {
-    await using proxy = await FaultProxy.open(desk.server.port);
-    await using cut = await desk.open("about:blank", { through: `http://127.0.0.1:${proxy.port}` });
+    await using proxy = await FaultProxy.open(dashboard.server.port);
+    await using cut = await dashboard.open("about:blank", { through: `http://127.0.0.1:${proxy.port}` });
     await cut.page.clock.install();
     await cut.page.goto("/ns/default/activity");
     await settled(cut.page);
@@ -130,7 +130,7 @@ describe("the stream", () => {
     cut.page.on("request", (request) => request.url().includes("/events") && streams.push(request.url()));
     await proxy.set({ kind: "refuse" });
     await cut.page.getByText("Offline, again in").waitFor();
-    await desk.call("state_set", { key: "while/away", value: 1 });
+    await dashboard.call("state_set", { key: "while/away", value: 1 });
     // After some tries, none of which came through.
     await cut.page.getByText(/again in [3-9] s/).waitFor();
     expect(await cut.page.getByText("while/away").count()).toBe(0);
@@ -148,7 +148,7 @@ describe("the stream", () => {
   });
 
   test("a tab that nobody looks at gives its connection back, and catches up when it is looked at again", async () => {
-    await using hidden = await desk.open("about:blank");
+    await using hidden = await dashboard.open("about:blank");
     await hidden.page.clock.install();
     await hidden.page.goto("/ns/default/activity");
     await hidden.page.locator(".connection.live").waitFor();
@@ -160,7 +160,7 @@ describe("the stream", () => {
     await look("hidden");
     await hidden.page.clock.fastForward(31_000);
     await hidden.page.locator(".connection.paused").waitFor();
-    await desk.call("state_set", { key: "behind/the/back", value: 1 });
+    await dashboard.call("state_set", { key: "behind/the/back", value: 1 });
     await look("visible");
     await hidden.page.locator(".connection.live").waitFor();
     await hidden.page.clock.runFor(500);
@@ -169,14 +169,14 @@ describe("the stream", () => {
   });
 
   test("somebody who reads further down is not moved: what is new waits behind a button", async () => {
-    for (let index = 0; index < 80; index += 1) await desk.call("state_set", { key: "long/past", value: index });
+    for (let index = 0; index < 80; index += 1) await dashboard.call("state_set", { key: "long/past", value: index });
     await visit(page, "/ns/default/activity");
     await live();
     await page.evaluate(() => scrollTo(0, 2_000));
     await drawn(page);
     const revision = () => page.locator('[data-row="60"] .mono').last().textContent();
     const before = await revision();
-    await desk.call("state_set", { key: "unseen/yet", value: 1 });
+    await dashboard.call("state_set", { key: "unseen/yet", value: 1 });
     await page.getByRole("button", { name: "1 new change" }).waitFor();
     expect(await revision()).toBe(before);
     await page.getByRole("button", { name: "1 new change" }).click();

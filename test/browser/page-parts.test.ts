@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { ApiFailure } from "../../dashboard/data/api-client.ts";
 import type { StreamEvent } from "../../dashboard/data/event-stream.ts";
-import { readEvents } from "../../dashboard/data/event-stream.ts";
-import { formatAgo, formatDuration } from "../../dashboard/parts/format.ts";
+import { readServerEvents } from "../../dashboard/data/event-stream.ts";
+import { durationText, formatAgo } from "../../dashboard/parts/format.ts";
 import { lineDiff } from "../../dashboard/parts/line-diff.ts";
 import { plain } from "../../dashboard/parts/unseen.ts";
 import { storeFacts } from "../../dashboard/views/health-facts.ts";
-import { argumentsOf, enteredOf, parametersOf } from "../../dashboard/views/tool-form.ts";
+import { argumentsOf, enteredOf, formFieldsOf } from "../../dashboard/views/tool-form.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { describeTool } from "../../src/tools/describe-tool.ts";
 
@@ -46,7 +46,7 @@ describe("the difference of two texts", () => {
 
 describe("a form for a tool", () => {
   test.each(catalog)("$name: what is filled in becomes the arguments, and the other way round", (tool) => {
-    const parameters = parametersOf(describeTool(tool).inputSchema);
+    const parameters = formFieldsOf(describeTool(tool).inputSchema);
     expect(parameters.map(({ name }) => name).sort()).toEqual([...Object.keys(tool.input.shape), ...(tool.effect === "read" ? [] : ["request_key"])].sort());
     const samples = { text: "x", number: 2, boolean: true, choice: "", texts: ["a", "b"], json: { a: [1] } };
     const args = Object.fromEntries(parameters.map(({ name, kind, choices }) => [name, kind === "choice" ? choices?.[0] : samples[kind]]));
@@ -59,20 +59,20 @@ describe("a form for a tool", () => {
   test("says what belongs into an object or a list of objects", () => {
     const hint = (tool: string, name: string) => {
       const found = catalog.find((each) => each.name === tool) as (typeof catalog)[number];
-      return parametersOf(describeTool(found).inputSchema).find((parameter) => parameter.name === name)?.hint;
+      return formFieldsOf(describeTool(found).inputSchema).find((parameter) => parameter.name === name)?.hint;
     };
     expect(hint("state_set", "lease")).toBe("A JSON object with resource_id (text) and token (whole number).");
     expect(hint("state_commit", "writes")).toBe("A JSON list of objects, each with key (text) and, if wanted, value (any JSON), ttl_seconds (number) and delete (true or false).");
     expect(hint("save_checkpoint", "tensions")).toContain("between (list of texts) and nature (text) and, if wanted, resolution (unresolved, resolved, moot).");
     const described = { type: "object", description: "Where.", properties: { x: { type: "number" } } };
-    expect(parametersOf({ properties: { at: described, n: { type: "integer", description: "How many." } } }).map((parameter) => parameter.hint)).toEqual([
+    expect(formFieldsOf({ properties: { at: described, n: { type: "integer", description: "How many." } } }).map((parameter) => parameter.hint)).toEqual([
       "Where. A JSON object with, if wanted, x (number).",
       "How many.",
     ]);
   });
 
   test("says which field is wrong", () => {
-    const parameters = parametersOf({ type: "object", properties: { n: { type: "integer" }, v: {} } });
+    const parameters = formFieldsOf({ type: "object", properties: { n: { type: "integer" }, v: {} } });
     expect(argumentsOf(parameters, { n: "many", v: "{" }).problems).toEqual({ n: expect.stringContaining("not a number"), v: expect.stringContaining("not JSON") });
   });
 });
@@ -87,7 +87,7 @@ describe("the stream of events", () => {
       },
     });
     const events: StreamEvent[] = [];
-    for await (const event of readEvents(body)) events.push(event);
+    for await (const event of readServerEvents(body)) events.push(event);
     return events;
   };
 
@@ -178,7 +178,7 @@ describe("words", () => {
   });
 
   test("for how long and how long ago are short and never negative", () => {
-    expect([0, 940, 1_500, 9_949, 61_000, 3_600_000, 3_725_000, 90_061_000].map(formatDuration)).toEqual([
+    expect([0, 940, 1_500, 9_949, 61_000, 3_600_000, 3_725_000, 90_061_000].map(durationText)).toEqual([
       "0 ms",
       "940 ms",
       "1.5 s",

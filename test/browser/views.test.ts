@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkAccessibility } from "./support/accessibility.ts";
+import type { DashboardPage, Tab } from "./support/dashboard-page.ts";
+import { drawn, openDashboardPage, settled, visit } from "./support/dashboard-page.ts";
 import { fillDemoStore } from "./support/demo-store.ts";
-import type { Desk, Tab } from "./support/desk.ts";
-import { drawn, openDesk, settled, visit } from "./support/desk.ts";
 
-let desk: Desk;
+let dashboard: DashboardPage;
 beforeAll(async () => {
-  desk = await openDesk({ fill: fillDemoStore });
-  await desk.server.token({ name: "ci", role: "write", namespaces: ["builds"] });
+  dashboard = await openDashboardPage({ fill: fillDemoStore });
+  await dashboard.server.token({ name: "ci", role: "write", namespaces: ["builds"] });
 });
-afterAll(() => desk?.[Symbol.asyncDispose]());
+afterAll(() => dashboard?.[Symbol.asyncDispose]());
 
 /** Every view with something that must be on it. */
 const views: readonly (readonly [name: string, path: string, texts: readonly (string | RegExp)[]])[] = [
@@ -67,7 +67,7 @@ describe("every view", () => {
   // One tab for all of them, as people use it.
   let tab: Tab;
   beforeAll(async () => {
-    tab = await desk.open("/", { colorScheme: "light" });
+    tab = await dashboard.open("/", { colorScheme: "light" });
   });
   afterAll(() => tab?.[Symbol.asyncDispose]());
 
@@ -93,7 +93,7 @@ describe("every view", () => {
   });
 
   test("a research checkpoint opens with its sources and its open questions", async () => {
-    await using tab = await desk.open("/ns/default/research");
+    await using tab = await dashboard.open("/ns/default/research");
     await tab.page.getByRole("link", { name: /one in twenty/ }).click();
     await tab.page.getByText("Does cutting postings change the first ten hits?").waitFor();
     await tab.page.getByText("src/query/score.ts").waitFor();
@@ -102,7 +102,7 @@ describe("every view", () => {
   });
 
   test("a journal entry has an address of its own", async () => {
-    await using tab = await desk.open("/ns/default/journal");
+    await using tab = await dashboard.open("/ns/default/journal");
     await settled(tab.page);
     await tab.page.locator(".entry-time").first().click();
     await tab.page.getByRole("heading", { name: "Journal entry" }).waitFor();
@@ -113,7 +113,7 @@ describe("every view", () => {
   });
 
   test("what is not there is said in words for people, without the hint that agents get", async () => {
-    await using tab = await desk.open("/ns/default/runs/nowhere", { expects: [404] });
+    await using tab = await dashboard.open("/ns/default/runs/nowhere", { expects: [404] });
     const { page } = tab;
     await page.getByText('There is no run "nowhere".').waitFor();
     await expect.poll(() => page.locator("main").textContent()).not.toContain("workflow_discover");
@@ -122,7 +122,7 @@ describe("every view", () => {
   });
 
   test("what the engine says of itself is explained on demand", async () => {
-    await using tab = await desk.open("/ns/default/health");
+    await using tab = await dashboard.open("/ns/default/health");
     const { page } = tab;
     await settled(page);
     const meaning = page.getByText("So that the versions of a key that is written again go on where they were.");
@@ -134,7 +134,7 @@ describe("every view", () => {
   });
 
   test("a search that finds more than it shows says so", async () => {
-    await using tab = await desk.open("/ns/default/search?q=wf-");
+    await using tab = await dashboard.open("/ns/default/search?q=wf-");
     await tab.page.getByText("the first 10, there are more").waitFor();
     await expect.poll(() => tab.page.locator(".hits li").count()).toBe(10);
     await visit(tab.page, "/ns/default/search?q=invoices");
@@ -143,7 +143,7 @@ describe("every view", () => {
   });
 
   test("runs are called by their names, wherever a claim is drawn or listed", async () => {
-    await using tab = await desk.open("/ns/default");
+    await using tab = await dashboard.open("/ns/default");
     const { page } = tab;
     await settled(page);
     const lanes = await page.locator(".lane-name").allTextContents();
@@ -162,7 +162,7 @@ describe("every view", () => {
   });
 
   test("on a phone a row keeps its button and its lines inside, and names what its times mean", async () => {
-    await using tab = await desk.open("/ns/default/leases", { viewport: { width: 360, height: 740 } });
+    await using tab = await dashboard.open("/ns/default/leases", { viewport: { width: 360, height: 740 } });
     const { page } = tab;
     for (const [path, label] of [
       ["/ns/default/leases", "Ends"],
@@ -184,7 +184,7 @@ describe("every view", () => {
   });
 
   test("the charts say in words and in a table what they draw", async () => {
-    await using tab = await desk.open("/ns/default");
+    await using tab = await dashboard.open("/ns/default");
     const { page } = tab;
     await settled(page);
     await expect.poll(() => page.getByRole("img", { name: /commits in the last 60 minutes; the busiest minute/ }).count()).toBe(1);
@@ -202,7 +202,7 @@ describe("every view", () => {
 
 describe("finding one's way", () => {
   test("a namespace is chosen from the list and stays in the address", async () => {
-    await using tab = await desk.open("/ns/default/keys");
+    await using tab = await dashboard.open("/ns/default/keys");
     await settled(tab.page);
     await tab.page.getByLabel("Namespace").selectOption("builds");
     await tab.page.getByText("cache/warm").waitFor();
@@ -211,7 +211,7 @@ describe("finding one's way", () => {
   });
 
   test("links open views without loading the page again; going back shows them at once, where they were scrolled", async () => {
-    await using tab = await desk.open("/ns/default/activity");
+    await using tab = await dashboard.open("/ns/default/activity");
     const { page } = tab;
     await settled(page);
     await page.evaluate(() => Object.assign(globalThis, { stayed: true }));
@@ -227,7 +227,7 @@ describe("finding one's way", () => {
   });
 
   test("the theme follows the system until somebody chooses, and the choice stays", async () => {
-    await using tab = await desk.open("/ns/default/health", { colorScheme: "dark" });
+    await using tab = await dashboard.open("/ns/default/health", { colorScheme: "dark" });
     const { page } = tab;
     await settled(page);
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

@@ -46,18 +46,18 @@ describe.each([
   { requirements: "2025-11-25", scenarios: 30 },
   { requirements: "2026-07-28", scenarios: 37 },
 ])("the official conformance suite, what $requirements requires", ({ requirements, scenarios }) => {
-  const roads = [{ directRoad: true }, { directRoad: false }];
+  const paths = [{ fastPath: true }, { fastPath: false }];
   let verdicts: Verdict[];
   beforeAll(async () => {
-    const servers = await Promise.all(roads.map((road) => startHttpServer({ mcp: { ...road, fixtures: conformanceFixtures } })));
+    const servers = await Promise.all(paths.map((path) => startHttpServer({ mcp: { ...path, fixtures: conformanceFixtures } })));
     verdicts = await Promise.all(servers.map((server) => runSuite(server, requirements)));
     await Promise.all(servers.map((server) => server.stop()));
   });
 
-  test.each(roads.map(({ directRoad }, i) => ({ directRoad, i })))("is met by every scenario (direct road: $directRoad)", ({ directRoad, i }) => {
+  test.each(paths.map(({ fastPath }, i) => ({ fastPath, i })))("is met by every scenario (fast path: $fastPath)", ({ fastPath, i }) => {
     const { exitCode, scored, output } = verdicts[i] as Verdict;
     const passed = [...scored.values()].filter(Boolean).length;
-    process.stdout.write(`conformance ${requirements}, direct road ${directRoad ? "on" : "off"}: ${passed}/${scored.size}\n`);
+    process.stdout.write(`conformance ${requirements}, fast path ${fastPath ? "on" : "off"}: ${passed}/${scored.size}\n`);
     expect(
       [...scored].filter(([, ok]) => !ok).map(([name]) => name),
       output,

@@ -278,7 +278,7 @@ function behind(server: Server, method: string, member: string, more: readonly F
   });
 }
 
-/** Run by the product's own road to tools, direct or not. */
+/** Run by the product's own runTool, on the fast path or not. */
 const ownTools = [
   defineTool({
     name: "test_simple_text",

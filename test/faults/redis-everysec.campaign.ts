@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
 import type { CampaignResult } from "../../src/verify/campaign.ts";
-import { printFigures } from "../support/campaign.ts";
+import { printMetrics } from "../support/campaign.ts";
 import { EngineLoad } from "../support/engine-faults/engine-load.ts";
 import { withDeadline } from "../support/engine-faults/servers-under-test.ts";
 import { slowDisk } from "../support/engine-faults/slow-disk.ts";
@@ -38,7 +38,7 @@ test(
       await load.serviceWithin(5_000);
       await load.stop();
       const counted = await load.audit({ loss: "counted" });
-      printFigures("everysec, server killed, on Redis", counted, startedMs);
+      printMetrics("everysec, server killed, on Redis", counted, startedMs);
       expect(counted.violations).toEqual([]);
       lost = counted.figures.commits_lost ?? 0;
       told = counted.figures.watchers_told_of_loss ?? 0;
@@ -72,7 +72,7 @@ async function loseAgain(): Promise<CampaignResult["figures"]> {
   await load.join(2);
   await load.stop();
   const result = await load.audit({ loss: "counted" });
-  printFigures("everysec, clients and server killed, on Redis", result, startedMs);
+  printMetrics("everysec, clients and server killed, on Redis", result, startedMs);
   expect(result.violations).toEqual([]);
   return result.figures;
 }

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { seededRandom } from "../../src/verify/random.ts";
 import { openBridge } from "../support/bridge-connection.ts";
-import { printFigures } from "../support/campaign.ts";
+import { printMetrics } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
 import { engineNamed } from "../support/engines.ts";
 import { mcpHeaders, toolCall } from "../support/http-messages.ts";
@@ -159,7 +159,7 @@ test("two nodes behind a round-robin balancer, each killed in the middle and sta
   await using engine = await openEngine(store);
   const { violations, figures } = await auditServers(openNamespaceStore(engine, "default", systemClock), journal.calls);
   const { passed, passedOver, cut } = balancer.figures;
-  printFigures(
+  printMetrics(
     "two nodes on PostgreSQL",
     { figures: { ...figures, calls: journal.calls.length, raised, cut, passed_over: passedOver, node_one: passed[0] ?? 0, node_two: passed[1] ?? 0 }, violations },
     startedMs,

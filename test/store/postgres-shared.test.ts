@@ -2,8 +2,8 @@ import fc from "fast-check";
 import pg from "pg";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
+import { PostgresConnections } from "../../src/engines/postgres/postgres-connections.ts";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
-import { Roads } from "../../src/engines/postgres/roads.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
@@ -22,7 +22,7 @@ import { commitOf, put } from "./conformance/fixture.ts";
 import type { Step } from "./histories.ts";
 import { answer, closing, history } from "./histories.ts";
 
-/** Batches of several namespaces in one transaction: strangers who share a road. */
+/** Batches of several namespaces in one transaction: callers that share a connection. */
 
 const own = new OwnPostgres();
 const freshUrl = (query?: string): string => own.freshUrl(query);
@@ -67,7 +67,7 @@ test("eight namespaces that are written to at once take two transactions, not ei
     engine,
     allOf(() => commitOf(put("a", 0))),
   );
-  const transactions = vi.spyOn(Roads.prototype, "writing");
+  const transactions = vi.spyOn(PostgresConnections.prototype, "writing");
   onTestFinished(() => void transactions.mockRestore());
   // A new key each time must be looked for, the same one is remembered.
   const takes = async (key: string): Promise<number> => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
+import { PostgresConnections } from "../../src/engines/postgres/postgres-connections.ts";
 import { openPostgresEngine } from "../../src/engines/postgres/postgres-engine.ts";
-import { Roads } from "../../src/engines/postgres/roads.ts";
 import { Transaction } from "../../src/engines/postgres/transaction.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
@@ -26,19 +26,19 @@ async function count(store: Store, times: number): Promise<void> {
 /** Resolves when the listener was told of a change after `act` had begun. */
 async function heardOf(listener: Engine, act: () => Promise<unknown>): Promise<void> {
   let stop: (() => void) | undefined;
-  const rung = new Promise<void>((resolve) => {
+  const notified = new Promise<void>((resolve) => {
     stop = listener.onChange(namespace, resolve);
   });
   await act();
-  await rung;
+  await notified;
   stop?.();
 }
 
 /** Polling finds what it found first, for as long as the test runs: only notifications tell of changes. */
 function blindPolling(): void {
-  const ask = Roads.prototype.ask;
+  const ask = PostgresConnections.prototype.ask;
   let first: ReturnType<typeof ask> | undefined;
-  const asking = vi.spyOn(Roads.prototype, "ask").mockImplementation(function (this: Roads, statement) {
+  const asking = vi.spyOn(PostgresConnections.prototype, "ask").mockImplementation(function (this: PostgresConnections, statement) {
     if (statement.name !== "standings") return ask.call(this, statement);
     first ??= ask.call(this, statement);
     return first;
@@ -146,7 +146,7 @@ test("reads of single keys that are asked for at once share a statement, and eac
   await commit(storeOf(engine), [...keys.slice(0, 30).map((key) => put(key, { key })), put("k30", 1, { ttlMs: 1 }), put("k31", 1, { ttlMs: 60_000 }), put("k32", null)]);
   await commit(storeOf(engine, "other"), put("k0", "another's"));
   clock.advance(20);
-  const statements = vi.spyOn(Roads.prototype, "ask");
+  const statements = vi.spyOn(PostgresConnections.prototype, "ask");
   const asked = [...keys.map((key) => [namespace, key, true] as const), ...keys.map((key) => [namespace, key, false] as const), ["other", "k0", true] as const];
   const answers = await Promise.all(asked.map(([name, key, values]) => engine.read(name, [keyRange(key)], { values })));
   // Of 81 reads: a page of 32 keys each, for each way of asking.

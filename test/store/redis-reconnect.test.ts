@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Link } from "../../src/engines/redis/link.ts";
+import { RedisConnection } from "../../src/engines/redis/redis-connection.ts";
 import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -187,8 +187,8 @@ test("connections that the server cuts are made again; what was in flight is nev
 
 /** Until the test ends, a listener's blocking read never ends by itself: only what is written ends it. */
 function blockForEver(): void {
-  const ready = Link.prototype.ready;
-  const patient = vi.spyOn(Link.prototype, "ready").mockImplementation(async function (this: Link, untilMs) {
+  const ready = RedisConnection.prototype.ready;
+  const patient = vi.spyOn(RedisConnection.prototype, "ready").mockImplementation(async function (this: RedisConnection, untilMs) {
     const { send, facts } = await ready.call(this, untilMs);
     const forEver = (args: readonly unknown[]): readonly unknown[] => args.map((arg, i) => (args[i - 1] === "BLOCK" ? "0" : arg));
     return { facts, send: (name, args, endMs) => send(name, name === "xread" ? (forEver(args) as typeof args) : args, endMs) };
@@ -245,7 +245,7 @@ test("a server that is gone is given up after a few refused connections, long be
   });
   const driver = await import("ioredis");
   let attempts = 0;
-  const link = new Link(
+  const link = new RedisConnection(
     driver,
     () => {
       attempts += 1;

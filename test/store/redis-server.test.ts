@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openRedisEngine } from "../../src/engines/redis/redis-engine.ts";
 import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
 import { neededRights } from "../../src/engines/redis/rights.ts";
-import type { ServerFacts } from "../../src/engines/redis/server-facts.ts";
+import type { RedisServerFacts } from "../../src/engines/redis/server-facts.ts";
 import { requireUsable } from "../../src/engines/redis/server-facts.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
@@ -118,13 +118,13 @@ test("a user with exactly the documented rights can do everything, one without n
   await using engine = await openRedisEngine({ url: at(server, "", "app:hunter2@") });
   const store = openNamespaceStore(engine, "rights", systemClock);
   const index = { area: "notes", terms: [["t", 1]] as const, length: 1 };
-  const rings = new Promise<void>((resolve) => void engine.onChange("rights", resolve));
+  const notifications = new Promise<void>((resolve) => void engine.onChange("rights", resolve));
   await commit(store, [put("a", 1, { index }), put("b", 1, { ttlMs: 1, index }), put("c")], {
     request: { key: "r", fingerprint: "f", note: 1 },
     checks: [{ key: "a", is: "absent" }],
   });
   await commit(store, [put("a", 2), { op: "delete", key: "c" }]);
-  await rings;
+  await notifications;
   await store.read(everything, { at: 1 });
   await store.read(everything, { reverse: true });
   await store.log({ ranges: [everything], narrow: true, reverse: true });
@@ -190,7 +190,7 @@ test("a server that may evict, keeps nothing or only follows is refused; allow_l
 });
 
 test("a server that is too old, or too old for what the URL asks, is refused with the version it needs", () => {
-  const facts: ServerFacts = {
+  const facts: RedisServerFacts = {
     product: "Redis",
     version: "6.2.14",
     runId: "r",
@@ -304,10 +304,10 @@ test("a script that leaves a store open ends by itself, one that closes it or on
   expect(await watching.next()).toEqual({ done: "watching" });
   // Nothing but the watch keeps it alive, also while the server is away.
   await server.kill9();
-  const knocking = createServer((socket) => void socket.on("error", () => {}).destroy()).listen(server.port, "127.0.0.1");
-  await once(knocking, "connection");
-  knocking.close();
-  await once(knocking, "close");
+  const closing = createServer((socket) => void socket.on("error", () => {}).destroy()).listen(server.port, "127.0.0.1");
+  await once(closing, "connection");
+  closing.close();
+  await once(closing, "close");
   await server.restart();
   expect(await runOnStores(["set", "watched", "1", "--store", server.url])).toMatchObject({ code: 0 });
   expect(await watching.next()).toEqual({ done: "watch" });

@@ -255,7 +255,7 @@ test("a backup put in the store's place, and a copy elsewhere, are not taken for
   await (await commitTimes("second", 5)).kill();
   for (const suffix of ["", "-wal", "-bell"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
   expect(await revisionOf(copy)).toBe(10);
-  // Into the same file, as `cp` does, with the bell and its notes left beside it.
+  // Into the same file, as `cp` does, with the signal file and its notes left beside it.
   for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`);
   writeFileSync(path, readFileSync(backup));
   expect(statSync(`${path}-bell`).size).toBeGreaterThan(64);

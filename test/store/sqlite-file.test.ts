@@ -35,7 +35,7 @@ test("folders are made for the owner only, and so is every file of the store, wh
   try {
     await using engine = await openSqliteEngine({ path });
     await set(engine, "a", "1");
-    // The bell is rung a turn after the answer.
+    // The change is signalled a turn after the answer.
     await new Promise((resolve) => setImmediate(resolve));
     expect([mode(join(folder, "deep")), mode(join(folder, "deep", "er"))]).toEqual(["700", "700"]);
     for (const name of ["store.db", "store.db-wal", "store.db-shm", "store.db-bell"]) expect([name, mode(join(folder, "deep", "er", name))]).toEqual([name, "600"]);

@@ -5,7 +5,7 @@ import { openConnection } from "../../src/engines/sqlite/connection.ts";
 import { loadSqliteDriver } from "../../src/engines/sqlite/driver.ts";
 import { newestBelow } from "../../src/engines/sqlite/key-chain.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
-import { jumpEvery, placeOf } from "../../src/store/place.ts";
+import { jumpEvery, logPositionOf } from "../../src/store/log-position.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Engine, LogQuery, LogRow, Write } from "../../src/store/store.ts";
@@ -77,7 +77,7 @@ test("the past of a key with a long history is found by jumping, not by walking"
       },
     }),
   } as unknown as Connection;
-  expect(newestBelow(counting, { id: 1, compacted: 0 }, placeOf(changes), placeOf(4))).toBe(placeOf(3));
+  expect(newestBelow(counting, { id: 1, compacted: 0 }, logPositionOf(changes), logPositionOf(4))).toBe(logPositionOf(3));
   // To the last row with a jump, along the jumps, and from the first of them down; walking would be 12,797 steps.
   expect(steps).toBeLessThan(100 + 2 * jumpEvery);
 });

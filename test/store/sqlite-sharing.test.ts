@@ -71,11 +71,11 @@ test("a commit in another process is heard of by file notification, without wait
   // The poll is an interval: without intervals only the notification is left.
   vi.useFakeTimers({ toFake: ["setInterval"] });
   onTestFinished(() => void vi.useRealTimers());
-  let rung = (): void => {};
-  const stop = engine.onChange("shared", () => rung());
+  let notified = (): void => {};
+  const stop = engine.onChange("shared", () => notified());
   for (let round = 0; round < 5; round += 1) {
     const heard = new Promise<void>((resolve) => {
-      rung = resolve;
+      notified = resolve;
     });
     worker.send({});
     await worker.next();
@@ -86,25 +86,25 @@ test("a commit in another process is heard of by file notification, without wait
   await worker.ended();
 });
 
-test("changes are heard also after the bell was deleted, and nobody hears after the last listener left", async () => {
+test("changes are heard also after the signal file was deleted, and nobody hears after the last listener left", async () => {
   const { path, engine } = await openShared();
   const other = await openSqliteEngine({ path });
-  let rings = 0;
+  let notifications = 0;
   const stop = engine.onChange("shared", () => {
-    rings += 1;
+    notifications += 1;
   });
   rmSync(`${path}-bell`);
   await set(other, "a");
-  await expect.poll(() => rings).toBeGreaterThan(0);
+  await expect.poll(() => notifications).toBeGreaterThan(0);
   stop();
-  rings = 0;
+  notifications = 0;
   await set(other, "b");
   await set(engine, "c");
   // Whoever listens later hears of the next one; what had been on its way to the first would have come before.
   const heardAgain = new Promise<void>((resolve) => void onTestFinished(engine.onChange("shared", resolve)));
   await set(other, "d");
   await heardAgain;
-  expect(rings).toBe(0);
+  expect(notifications).toBe(0);
   await other[Symbol.asyncDispose]();
 });
 

@@ -2,7 +2,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import type { BridgeOptions } from "../../src/surfaces/connect/bridge.ts";
 import { bridge } from "../../src/surfaces/connect/bridge.ts";
 import type { CredentialOptions } from "../../src/surfaces/connect/credential.ts";
-import { Credential } from "../../src/surfaces/connect/credential.ts";
+import { BridgeCredential } from "../../src/surfaces/connect/credential.ts";
 import { requireTarget } from "../../src/surfaces/connect/target.ts";
 import type { RawLines } from "./mcp-connection.ts";
 import { openLines } from "./mcp-connection.ts";
@@ -16,14 +16,14 @@ export interface BridgeConnection extends RawLines, AsyncDisposable {
 /** A bridge in this process, spoken to as a client that started it would. */
 export function openBridge(
   url: string,
-  { token, tokenFile, ...options }: CredentialOptions & Partial<Pick<BridgeOptions, "clock" | "patienceMs" | "endMsMax">> = {},
+  { token, tokenFile, ...options }: CredentialOptions & Partial<Pick<BridgeOptions, "clock" | "retryForMs" | "endMsMax">> = {},
 ): BridgeConnection {
   const raw = openLines();
   const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const { stdin, stdout } = raw;
   const ended = bridge({
     url: requireTarget(url),
-    credential: new Credential({ token, tokenFile }),
+    credential: new BridgeCredential({ token, tokenFile }),
     stdin,
     stdout,
     clock: systemClock,

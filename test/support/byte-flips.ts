@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeNote } from "../../src/engines/sqlite/acknowledged.ts";
+import { writeCommitNote } from "../../src/engines/sqlite/commit-notes.ts";
 import type { SqliteEngineOptions } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
@@ -170,7 +170,7 @@ export class FlippedStore {
   #note(): void {
     const descriptor = openSync(`${this.#path}-bell`, "r+");
     try {
-      for (const [i] of namespaces.entries()) writeNote(descriptor, this.#path, { namespaceId: i + 1, revision: revisionOf(this.#pristine.get("-bell") as Buffer, i + 1) });
+      for (const [i] of namespaces.entries()) writeCommitNote(descriptor, this.#path, { namespaceId: i + 1, revision: revisionOf(this.#pristine.get("-bell") as Buffer, i + 1) });
     } finally {
       closeSync(descriptor);
     }

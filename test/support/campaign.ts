@@ -40,7 +40,7 @@ export async function openCampaign({
 }
 
 /** The figures stand in the test's output, so that a report can quote them. */
-export function printFigures(what: string, { figures, violations }: CampaignResult, startedMs: number): void {
+export function printMetrics(what: string, { figures, violations }: CampaignResult, startedMs: number): void {
   const counts = Object.entries(figures).map(([name, count]) => `${name.replaceAll("_", " ")} ${count.toLocaleString("en")}`);
   console.log(`${what}: ${counts.join(", ")}; violations ${violations.length}; ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
 }
@@ -49,7 +49,7 @@ export function printFigures(what: string, { figures, violations }: CampaignResu
 export async function runAndPrint(what: string, campaign: () => Promise<CampaignResult>): Promise<CampaignResult> {
   const startedMs = performance.now();
   const result = await campaign();
-  printFigures(what, result, startedMs);
+  printMetrics(what, result, startedMs);
   return result;
 }
 

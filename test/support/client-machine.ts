@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Places } from "../../src/install/places.ts";
+import type { ClientFolders } from "../../src/install/client-folders.ts";
 import type { ChangeRequest } from "../../src/install/plan-change.ts";
 import { planChange } from "../../src/install/plan-change.ts";
 import { catalog } from "../../src/tools/catalog.ts";
@@ -12,9 +12,9 @@ const running = { execPath: "/opt/node", script: "/srv/holdfast/dist/main.js", p
 const everyTool = catalog.map(({ name }) => name);
 
 /** A machine with an empty home folder and an empty project, on which clients are set up. */
-export async function openMachine({ script = running.script, ...over }: Partial<Places> & { readonly script?: string } = {}) {
+export async function openMachine({ script = running.script, ...over }: Partial<ClientFolders> & { readonly script?: string } = {}) {
   const folder = await temporaryFolder();
-  const places: Places = {
+  const places: ClientFolders = {
     home: join(folder, "home"),
     project: join(folder, "project"),
     platform: "linux",

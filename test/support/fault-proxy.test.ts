@@ -56,7 +56,7 @@ async function failureOf(port: number): Promise<string | undefined> {
 }
 
 /** An echo server, the proxy before it, and a client that has said "a" and heard it. */
-async function openRoad(): Promise<{ readonly echo: Awaited<ReturnType<typeof startEcho>>; readonly proxy: FaultProxy; readonly client: Client }> {
+async function openPath(): Promise<{ readonly echo: Awaited<ReturnType<typeof startEcho>>; readonly proxy: FaultProxy; readonly client: Client }> {
   const echo = await startEcho();
   const proxy = await FaultProxy.open(echo.port);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
@@ -67,7 +67,7 @@ async function openRoad(): Promise<{ readonly echo: Awaited<ReturnType<typeof st
 }
 
 test("without a fault everything passes in both directions, is counted, and a polite end stays polite", async () => {
-  const { proxy, client } = await openRoad();
+  const { proxy, client } = await openPath();
   const long = "x".repeat(3_000_000);
   client.say(long);
   expect((await client.received(3_000_001)).length).toBe(3_000_001);
@@ -78,7 +78,7 @@ test("without a fault everything passes in both directions, is counted, and a po
 });
 
 test("a black hole takes new connections and answers nobody; what lost bytes is reset when it heals, and what lost none goes on", async () => {
-  const { echo, proxy, client } = await openRoad();
+  const { echo, proxy, client } = await openPath();
   const silent = await openClient(proxy.port);
   await proxy.set({ kind: "black-hole" });
   const late = await openClient(proxy.port);
@@ -94,7 +94,7 @@ test("a black hole takes new connections and answers nobody; what lost bytes is 
 });
 
 test("a black hole for answers lets the request arrive and loses only what comes back", async () => {
-  const { echo, proxy, client } = await openRoad();
+  const { echo, proxy, client } = await openPath();
   await proxy.set({ kind: "black-hole", only: "answers" });
   client.say("done");
   await expect.poll(() => proxy.counters.lostBytes).toBe(4);
@@ -103,7 +103,7 @@ test("a black hole for answers lets the request arrive and loses only what comes
 });
 
 test("in a black hole the server does not learn that the client hung up", async () => {
-  const { echo, proxy, client } = await openRoad();
+  const { echo, proxy, client } = await openPath();
   const connections = (): Promise<number> => new Promise((resolve) => echo.server.getConnections((_error, count) => resolve(count)));
   await proxy.set({ kind: "black-hole" });
   client.say("lost");
@@ -120,7 +120,7 @@ test("in a black hole the server does not learn that the client hung up", async 
 });
 
 test("a reset ends open connections at once and new ones on arrival", async () => {
-  const { proxy, client } = await openRoad();
+  const { proxy, client } = await openPath();
   await proxy.set({ kind: "reset" });
   expect(await client.over).toBe("ECONNRESET");
   expect(await failureOf(proxy.port)).toBe("ECONNRESET");
@@ -128,7 +128,7 @@ test("a reset ends open connections at once and new ones on arrival", async () =
 });
 
 test("a cut answer arrives up to its byte, the request whole; after so many cuts everything passes again", async () => {
-  const { echo, proxy, client } = await openRoad();
+  const { echo, proxy, client } = await openPath();
   await proxy.set({ kind: "cut-answers", afterBytes: 3, times: 1 });
   client.say("abcdef");
   // Behind data that was still unread, some systems show a reset as a plain end.
@@ -142,7 +142,7 @@ test("a cut answer arrives up to its byte, the request whole; after so many cuts
 });
 
 test("a delay holds every piece back and keeps their order", async () => {
-  const { proxy, client } = await openRoad();
+  const { proxy, client } = await openPath();
   await proxy.set({ kind: "delay", ms: 60 });
   const startedMs = performance.now();
   client.say("b");
@@ -153,7 +153,7 @@ test("a delay holds every piece back and keeps their order", async () => {
 });
 
 test("nobody listens while it refuses; afterwards it listens on the same port", async () => {
-  const { proxy, client } = await openRoad();
+  const { proxy, client } = await openPath();
   await proxy.set({ kind: "refuse" });
   expect(await client.over).toBe("ECONNRESET");
   expect(await failureOf(proxy.port)).toBe("ECONNREFUSED");
@@ -164,7 +164,7 @@ test("nobody listens while it refuses; afterwards it listens on the same port", 
 });
 
 test("a server that is not there shows itself as a reset, and the URL of a server becomes the proxy's", async () => {
-  const { echo, proxy } = await openRoad();
+  const { echo, proxy } = await openPath();
   expect(proxy.urlFor(`redis://:secret@127.0.0.1:${echo.port}/0?prefix=p`)).toBe(`redis://:secret@127.0.0.1:${proxy.port}/0?prefix=p`);
   const target = await startEcho();
   target.server.close();

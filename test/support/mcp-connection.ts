@@ -29,7 +29,7 @@ export interface ConnectionOptions {
   readonly engine?: Engine;
   readonly clock?: Clock;
   readonly tools?: readonly Tool[];
-  readonly directRoad?: boolean;
+  readonly fastPath?: boolean;
   readonly log?: Log;
   readonly writer?: string;
   readonly server?: Partial<ServerFacts>;
@@ -66,7 +66,7 @@ export function openRaw(options: ConnectionOptions = {}): RawConnection {
   const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const log: Log = options.log ?? ((_, event, facts = {}) => void logged.push({ event, facts }));
   const { stdin, stdout } = raw;
-  const serveOptions: ServeMcpStdioOptions = { context: contextOn(engine, options), tools: options.tools ?? catalog, log, stdin, stdout, directRoad: options.directRoad };
+  const serveOptions: ServeMcpStdioOptions = { context: contextOn(engine, options), tools: options.tools ?? catalog, log, stdin, stdout, fastPath: options.fastPath };
   const served = serveMcpStdio(serveOptions);
   return {
     ...raw,

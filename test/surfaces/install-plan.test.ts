@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/
 import { dirname, join } from "node:path";
 import { parse as parseJsonc } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
+import type { ClientFolders } from "../../src/install/client-folders.ts";
 import { clientNames, clients } from "../../src/install/clients.ts";
-import type { Places } from "../../src/install/places.ts";
 import { serverLaunch, shellLine } from "../../src/install/server-launch.ts";
 import { installCommand } from "../../src/surfaces/cli/install-command.ts";
 import { selectTools } from "../../src/tools/profiles.ts";
@@ -90,7 +90,7 @@ describe("every client", () => {
   });
 
   test("platforms keep their own places", async () => {
-    const paths = async (over: Partial<Places>, client: string) => (await (await openMachine(over)).plan({ client })).changes[0]?.path;
+    const paths = async (over: Partial<ClientFolders>, client: string) => (await (await openMachine(over)).plan({ client })).changes[0]?.path;
     expect(await paths({ platform: "darwin" }, "claude-desktop")).toMatch(/home\/Library\/Application Support\/Claude\/claude_desktop_config\.json$/);
     expect(await paths({ platform: "win32" }, "vscode")).toMatch(/home\/AppData\/Roaming\/Code\/User\/mcp\.json$/);
     expect(await paths({}, "claude-desktop")).toMatch(/home\/\.config\/Claude\/claude_desktop_config\.json$/);

@@ -121,9 +121,9 @@ describe.each(eras)("in the %s era, the connection outlives", (era) => {
     await expectAlive(connection, era);
   });
 
-  test.each([true, false])("more calls at once than are allowed: the surplus is refused, the rest is answered (direct road: %s)", async (directRoad) => {
+  test.each([true, false])("more calls at once than are allowed: the surplus is refused, the rest is answered (fast path: %s)", async (fastPath) => {
     await using engine = new MemoryEngine();
-    await using connection = openRaw({ engine, directRoad });
+    await using connection = openRaw({ engine, fastPath });
     await shakeHands(connection, era);
     for (let id = 0; id < callsInFlightMax + 5; id += 1)
       connection.send({ jsonrpc: "2.0", id, method: "tools/call", params: call(era, "state_get", { key: "k", wait_for_version_above: 0, wait_seconds: 20 }) });
@@ -205,11 +205,11 @@ describe("the end", () => {
     expect(connection.lines.map((line) => JSON.parse(line).id).sort((a, b) => a - b)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
   });
 
-  test.each([true, false])("calls that only wait are cut short at once and answered, a write beside them lands (direct road: %s)", async (directRoad) => {
+  test.each([true, false])("calls that only wait are cut short at once and answered, a write beside them lands (fast path: %s)", async (fastPath) => {
     // Time stands still: nothing that is waited for can be over, neither the calls' own time nor that which calls at work are given.
     const clock = manualClock();
     await using engine = new MemoryEngine(clock);
-    const connection = openRaw({ engine, clock, directRoad });
+    const connection = openRaw({ engine, clock, fastPath });
     await shakeHands(connection, "handshake");
     const send = (id: number, name: string, args: Record<string, unknown>) => connection.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
     await connection.request("tools/call", { name: "lease_acquire", arguments: { resource_id: "r", holder_id: "other", ttl_seconds: 600 } });
@@ -236,7 +236,7 @@ describe("the end", () => {
     connection.send({ jsonrpc: "2.0", id: 1, method: "ping" });
   });
 
-  describe.each([true, false])("a client that sends many calls at once and does not read (direct road: %s)", (directRoad) => {
+  describe.each([true, false])("a client that sends many calls at once and does not read (fast path: %s)", (fastPath) => {
     const calls = 200;
     /** An answer has these as text within text: four bytes for each quote, and two more in the structured part. */
     const value = '"'.repeat(50_000);
@@ -250,7 +250,7 @@ describe("the end", () => {
 
     test.each(Object.entries(kinds))("%s: what is read for it and what is made for it stay within limits, and all is answered in the end", async (kind, ask) => {
       await using engine = new CountingEngine();
-      const connection = openRaw({ engine, directRoad });
+      const connection = openRaw({ engine, fastPath });
       await shakeHands(connection, "handshake");
       await connection.request("tools/call", { name: "state_set", arguments: { key: "k", value } });
       connection.stdout.pause();
@@ -299,9 +299,9 @@ describe("the end", () => {
   });
 });
 
-describe.each([true, false])("batches (direct road: %s)", (directRoad) => {
+describe.each([true, false])("batches (fast path: %s)", (fastPath) => {
   const opened = async (protocolVersion: string): Promise<RawConnection> => {
-    const connection = openRaw({ directRoad });
+    const connection = openRaw({ fastPath });
     await connection.request("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "raw", version: "1" } });
     connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
     return connection;

@@ -37,10 +37,10 @@ function openTo(receiver: Pick<OtlpReceiver, "url">, options: Partial<TracerOpti
 
 const isCall = ({ name }: ReceivedSpan): boolean => name.startsWith("tools/call");
 
-describe.each([true, false])("spans of a stdio connection, direct road %s", (directRoad) => {
+describe.each([true, false])("spans of a stdio connection, fast path %s", (fastPath) => {
   test("tell a call by the conventions, go on the caller's trace and hold the commit", async () => {
     const receiver = await openReceiver();
-    await using connection = openRaw({ directRoad, server: { tracer: openTo(receiver) } });
+    await using connection = openRaw({ fastPath, server: { tracer: openTo(receiver) } });
     await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
     const params = { name: "state_set", arguments: { key: "secret-key", value: "secret-value" }, _meta: { traceparent: sampled, tracestate: "vendor=1" } };
     expect((await connection.request("tools/call", params)).result.isError).toBeUndefined();
@@ -53,7 +53,7 @@ describe.each([true, false])("spans of a stdio connection, direct road %s", (dir
       "gen_ai.tool.name": "state_set",
       "gen_ai.operation.name": "execute_tool",
       "network.transport": "pipe",
-      ...(directRoad ? { "mcp.protocol.version": "2025-11-25" } : {}),
+      ...(fastPath ? { "mcp.protocol.version": "2025-11-25" } : {}),
     });
     expect(call.attributes["jsonrpc.request.id"]).toMatch(/^.+$/);
     expect(call.resource).toMatchObject({ "service.name": "holdfast-test", "service.version": "1.2.3" });
@@ -67,7 +67,7 @@ describe.each([true, false])("spans of a stdio connection, direct road %s", (dir
 
   test("tell a failed call and a resource that is read", async () => {
     const receiver = await openReceiver();
-    await using connection = openRaw({ directRoad, server: { tracer: openTo(receiver) } });
+    await using connection = openRaw({ fastPath, server: { tracer: openTo(receiver) } });
     await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
     await connection.request("tools/call", { name: "state_set", arguments: { key: "a", value: 1 } });
     await connection.request("tools/call", { name: "workflow_resume", arguments: { run_id: "none" } });

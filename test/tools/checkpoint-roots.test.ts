@@ -11,8 +11,8 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const isQuestion = ({ method }: Answer): boolean => method === "roots/list";
 
-async function connected(folder: string, roots: object | undefined, directRoad = true): Promise<RawConnection> {
-  const connection = openRaw({ directRoad, server: { surroundings: { folder, home: "/nowhere", reader: openFolderReader() } } });
+async function connected(folder: string, roots: object | undefined, fastPath = true): Promise<RawConnection> {
+  const connection = openRaw({ fastPath, server: { surroundings: { folder, home: "/nowhere", reader: openFolderReader() } } });
   await connection.request("initialize", { protocolVersion: "2025-06-18", capabilities: roots === undefined ? {} : { roots }, clientInfo: { name: "t", version: "1" } });
   connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   return connection;
@@ -25,9 +25,9 @@ const answerWith = async (connection: RawConnection, ...uris: readonly string[])
 };
 
 describe("a client's roots", () => {
-  test.each([true, false])("say where the user works when the server was started in / (direct road: %s)", async (directRoad) => {
+  test.each([true, false])("say where the user works when the server was started in / (fast path: %s)", async (fastPath) => {
     const repository = createRepository(await temporaryFolder(), "engine");
-    await using connection = await connected("/", { listChanged: true }, directRoad);
+    await using connection = await connected("/", { listChanged: true }, fastPath);
     const [name, again] = await Promise.all([restore(connection), restore(connection), answerWith(connection, "https://example.org/", pathToFileURL(repository).href)]);
     expect([name, again]).toEqual(["engine", "engine"]);
     // Known from now on: no second question.

@@ -366,8 +366,8 @@ describe("the format of the answer", () => {
     expect((await tools.call("checkpoint", { outputFormat: "plain" })).meta.outputFormat).toBe("plain");
   });
 
-  test.each([true, false])("over MCP dual is two text items beside the structured content, and a connection is one session (direct road: %s)", async (directRoad) => {
-    await using connection = openRaw({ directRoad });
+  test.each([true, false])("over MCP dual is two text items beside the structured content, and a connection is one session (fast path: %s)", async (fastPath) => {
+    await using connection = openRaw({ fastPath });
     await connection.request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } });
     connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
     const save = async (description: string): Promise<Answer> =>

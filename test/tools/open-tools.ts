@@ -26,7 +26,7 @@ export interface TestTools {
 
 export const startSeconds = 1_800_000_000;
 
-/** Every tool on the memory engine under a manual clock, through the same road as every surface. */
+/** Every tool on the memory engine under a manual clock, through runTool, as every surface does. */
 export function openTools({
   engine,
   clock = manualClock(),

@@ -8,7 +8,7 @@ import type { Tool, ToolContext } from "../../src/tools/tool.ts";
 import { defineTool } from "../../src/tools/tool.ts";
 import { openTools } from "./open-tools.ts";
 
-/** A tool of the test's own, to see what the road does with a handler that goes wrong. */
+/** A tool of the test's own, to see what runTool does with a handler that goes wrong. */
 const toolWith = (handle: (context: ToolContext) => Promise<{ n: number }>): Tool =>
   defineTool({
     name: "probe",

@@ -4,9 +4,9 @@ import { HoldfastError } from "../../src/kernel/errors.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, NamespaceFacts, StoredRecord } from "../../src/store/store.ts";
-import { factsOf } from "../../src/transfer/stores/change-seal.ts";
+import { readFacts } from "../../src/transfer/stores/change-seal.ts";
 import { moveNamespace, undoMove } from "../../src/transfer/stores/move-namespace.ts";
-import { patient } from "../../src/transfer/stores/patient-engine.ts";
+import { retryingEngine } from "../../src/transfer/stores/retrying-engine.ts";
 import { codeOf } from "../store/conformance/fixture.ts";
 import { reseal, wholeDump } from "../store/conformance/whole-dump.ts";
 import { override } from "../support/faulty-engine.ts";
@@ -34,7 +34,7 @@ test("a moved namespace is equal, open there, and closed here with the way to it
 test("a copy leaves the source open, and both go their own ways", async () => {
   const { clock, source, destination, store } = await openPair();
   expect(await moveNamespace(moveOptions(source, destination, clock, { staysOpen: true }))).toMatchObject({ ok: true, pausedMs: 0 });
-  expect((await factsOf({ engine: source, namespace })).seal).toBeUndefined();
+  expect((await readFacts({ engine: source, namespace })).seal).toBeUndefined();
   for (const one of [store, openNamespaceStore(destination, namespace, clock)]) await one.commit({ writer: "w", writes: [{ op: "put", key: "new", value: 1 }] });
   expect(await wholeDump(destination, namespace)).toEqual(await wholeDump(source, namespace));
 });
@@ -85,8 +85,8 @@ describe("broken off", () => {
         first === "ended" ? expect.stringContaining("was moved already") : expect.objectContaining({ ok: true }),
       );
       expect(await wholeDump(destination, namespace)).toEqual(before);
-      expect((await factsOf({ engine: destination, namespace })).seal).toBeUndefined();
-      expect((await factsOf({ engine: source, namespace })).seal?.state).toBe("moved");
+      expect((await readFacts({ engine: destination, namespace })).seal).toBeUndefined();
+      expect((await readFacts({ engine: source, namespace })).seal?.state).toBe("moved");
       if (first === "ended") {
         expect(steps).toBeGreaterThan(10);
         return;
@@ -129,7 +129,7 @@ describe("broken off", () => {
     const full = override(destination, { load: () => Promise.reject(new Error("disk full")) });
     await expect(moveNamespace(moveOptions(source, full, clock))).rejects.toThrow("disk full");
     expect(await store.commit({ writer: "w", writes: [{ op: "put", key: "a", value: 1 }] })).toMatchObject({ ok: true });
-    expect((await factsOf({ engine: source, namespace })).seal).toBeUndefined();
+    expect((await readFacts({ engine: source, namespace })).seal).toBeUndefined();
   });
 });
 
@@ -166,7 +166,7 @@ test("a store that is away for a while delays a move and does not end it; one th
         if (away()) throw new HoldfastError("outcome_unknown", "lost");
       },
     });
-  const moving = moveNamespace(moveOptions(patient(flaky(source), clock), patient(flaky(destination), clock), clock));
+  const moving = moveNamespace(moveOptions(retryingEngine(flaky(source), clock), retryingEngine(flaky(destination), clock), clock));
   let done = false;
   void moving.finally(() => {
     done = true;
@@ -174,8 +174,8 @@ test("a store that is away for a while delays a move and does not end it; one th
   while (!done) await clock.advanceBy(100);
   expect(await moving).toMatchObject({ ok: true });
   expect(asked).toBeGreaterThan(15);
-  const gone = patient(override(source, { dump: () => Promise.reject(new HoldfastError("unavailable", "gone")) }), clock);
-  const asking = codeOf(factsOf({ engine: gone, namespace }));
+  const gone = retryingEngine(override(source, { dump: () => Promise.reject(new HoldfastError("unavailable", "gone")) }), clock);
+  const asking = codeOf(readFacts({ engine: gone, namespace }));
   await clock.advanceBy(70_000);
   expect(await asking).toBe("unavailable");
 });
@@ -192,7 +192,7 @@ describe("refused, with nothing changed:", () => {
     await reseal(destination, namespace, { state: "filling", progress: { by: "somebody else" } });
     await expect(moveNamespace(moveOptions(source, destination, clock))).rejects.toThrow("another job (somebody else)");
     await expect(undoMove(moveOptions(source, destination, clock))).rejects.toThrow("another job (somebody else)");
-    expect((await factsOf({ engine: source, namespace })).seal).toBeUndefined();
+    expect((await readFacts({ engine: source, namespace })).seal).toBeUndefined();
   });
 
   test("the same store under another name", async () => {
@@ -275,6 +275,6 @@ describe("the comparison finds a planted fault:", () => {
         ),
     });
     expect(await moveNamespace(moveOptions(late, losing, clock))).toMatchObject({ ok: false, difference: expect.stringContaining("late") });
-    expect((await factsOf({ engine: source, namespace })).seal).toBeUndefined();
+    expect((await readFacts({ engine: source, namespace })).seal).toBeUndefined();
   });
 });

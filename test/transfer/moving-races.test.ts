@@ -3,7 +3,7 @@ import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine, Seal } from "../../src/store/store.ts";
-import { factsOf } from "../../src/transfer/stores/change-seal.ts";
+import { readFacts } from "../../src/transfer/stores/change-seal.ts";
 import type { CopyOptions } from "../../src/transfer/stores/copy-namespace.ts";
 import { snapshotNamespace } from "../../src/transfer/stores/copy-namespace.ts";
 import { Hold } from "../../src/transfer/stores/hold.ts";
@@ -45,7 +45,7 @@ async function openStores(commits = 30): Promise<Stores> {
           ({ ok }) => ok,
           (error: { code: string }) => error.code,
         ),
-    sealOf: async (engine) => (await factsOf({ engine, namespace })).seal,
+    sealOf: async (engine) => (await readFacts({ engine, namespace })).seal,
     toD1: moveOptions(source, d1, clock, { destinationName: "d1" }),
     toD2: moveOptions(source, d2, clock, { destinationName: "d2" }),
     snapshot: { source: { engine: source, namespace }, destination: { engine: scratch, namespace }, by: "backup", clock },
@@ -82,7 +82,7 @@ describe("while a mover has stopped the writers", () => {
     const during: unknown[] = [];
     const options = justBefore(toD1, "moved", async () => {
       const { revision } = await snapshotNamespace(snapshot);
-      during.push(revision === (await factsOf({ engine: source, namespace })).revision, (await sealOf(source))?.state, await write("lost"));
+      during.push(revision === (await readFacts({ engine: source, namespace })).revision, (await sealOf(source))?.state, await write("lost"));
     });
     const moved = await moveNamespace(options);
     expect(during).toEqual([true, "moving", "unavailable"]);
@@ -193,7 +193,7 @@ describe("several who hold a source at once", () => {
   /** The revision up to which it has forgotten then. */
   async function compact(engine: Engine): Promise<number> {
     await engine.compact(namespace, { ageMs: 0, revisions: 1, tombstones: 0 }, 1_000);
-    return (await factsOf({ engine, namespace })).compacted;
+    return (await readFacts({ engine, namespace })).compacted;
   }
 
   test("take away only their own hold, and the last one lets it compact again", async () => {

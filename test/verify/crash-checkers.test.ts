@@ -3,7 +3,7 @@ import type { LogRow } from "../../src/store/store.ts";
 import type { SentCommit } from "../../src/verify/checkers/commits.ts";
 import { checkCommits } from "../../src/verify/checkers/commits.ts";
 import { checkExpiry } from "../../src/verify/checkers/expiry.ts";
-import type { RunEvent } from "../../src/verify/checkers/handover.ts";
+import type { HandoverEvent } from "../../src/verify/checkers/handover.ts";
 import { checkHandover } from "../../src/verify/checkers/handover.ts";
 import type { Violation } from "../../src/verify/checkers/violation.ts";
 
@@ -70,7 +70,7 @@ describe("expiry (G6)", () => {
 });
 
 describe("a run handed over (G8)", () => {
-  const events: readonly RunEvent[] = [
+  const events: readonly HandoverEvent[] = [
     { revision: 1, what: "claimed", by: "a" },
     { revision: 2, what: "step", by: "a", step: 1 },
     { revision: 3, what: "claimed", by: "b" },

@@ -77,7 +77,7 @@ for (;;) {
     loopP99Ms: Math.round(loop.percentile(99) / 1e6),
     loopMaxMs: Math.round(loop.max / 1e6),
     pace: Math.round(readyRatio() * 10) / 10,
-    ...serving.front.usage,
+    ...serving.httpServer.usage,
     fixtureStreams: [fixtures.seen.streams, fixtures.seen.endedStreams],
   } satisfies HttpServerUsage);
   loop.reset();

@@ -37,20 +37,20 @@ async function clearPage({ store, writer, agent }: Scope, start: string, began: 
   const old = page.entries.filter((entry) => entry.revision <= began);
   if (old.length > 0) {
     const checks = old.map(({ key, revision }) => ({ key, revision }));
-    const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOf(key, "reset") })), writer, agent });
+    const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOfKey(key, "reset") })), writer, agent });
     // Somebody wrote one of these since the page was read: look again, and leave theirs alone.
     if (!result.ok) return { cleared: 0, removed: 0, next: start };
   }
   const last = page.entries.at(-1);
   return {
-    cleared: old.filter(({ key }) => recordOf(key, "reset") !== undefined).length,
+    cleared: old.filter(({ key }) => recordOfKey(key, "reset") !== undefined).length,
     removed: old.length,
     next: page.more && last !== undefined ? `${last.key}\0` : undefined,
   };
 }
 
 /** What history says when an operator changes what is under a key. Bookkeeping keys (indexes, queues, holders) have no record of their own. */
-export function recordOf(key: string, op: string): HistoryRecord | undefined {
+export function recordOfKey(key: string, op: string): HistoryRecord | undefined {
   const named = (kind: string, prefix: string): HistoryRecord | undefined => (key.startsWith(prefix) ? { kind, op, subject: key.slice(prefix.length) } : undefined);
   return (
     named("state", stateKeys.all.start) ??

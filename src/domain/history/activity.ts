@@ -4,9 +4,9 @@ import type { Scope } from "../../store/transact.ts";
 import type { HistoryKind } from "../keyspace.ts";
 import { journalKeys, researchKeys, workflowKeys } from "../keyspace.ts";
 import { newestFirst } from "../log-order.ts";
+import type { ActivityTitle } from "./activity-titles.ts";
+import { readActivityTitles, thingKey } from "./activity-titles.ts";
 import { prefixRanges } from "./history.ts";
-import type { ToldThing } from "./told-things.ts";
-import { readToldThings, thingKey } from "./told-things.ts";
 
 /** One change of one thing, in words for people. */
 export interface Activity {
@@ -85,11 +85,11 @@ export async function readActivity({ store }: Pick<Scope, "store">, query: Activ
 
 /** Rows that carry a record, as people read them. */
 export async function toActivities({ store }: Pick<Scope, "store">, rows: readonly LogRow[]): Promise<readonly Activity[]> {
-  const things = await readToldThings({ store }, rows);
+  const things = await readActivityTitles({ store }, rows);
   return rows.flatMap((row) => (row.record === undefined ? [] : [toActivity(row, row.record, things.get(thingKey(row) ?? ""))]));
 }
 
-function toActivity(row: LogRow, { kind, op, subject }: NonNullable<LogRow["record"]>, thing: ToldThing | undefined): Activity {
+function toActivity(row: LogRow, { kind, op, subject }: NonNullable<LogRow["record"]>, thing: ActivityTitle | undefined): Activity {
   const { revision, atMs, writer, agent } = row;
   const written = kind !== "checkpoint" ? undefined : isIn(row.key, journalKeys.entries.start) ? "journal" : isIn(row.key, researchKeys.all.start) ? "research" : undefined;
   return {

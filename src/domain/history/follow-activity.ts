@@ -23,7 +23,7 @@ export type Followed =
 const pace = { rowsMax: 500, pauseMs: 150 } as const;
 /** Who is so many revisions behind after a page is not told them one by one. */
 const behindMax = 5_000;
-/** A wait this long ends by itself and looks again: a net below the bell. */
+/** A wait this long ends by itself and looks again: a fallback for a missed notification. */
 const waitMs = 30_000;
 
 /** Everything that history tells from a position on, in order, none left out and none twice, until the signal aborts. Changes in a row that differ in nothing but their number are told as one. */

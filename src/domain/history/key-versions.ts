@@ -44,15 +44,15 @@ export async function readPastVersions(
     const [newest, oldest] = [some[0] as LogRow, some.at(-1) as LogRow];
     const read = await store.log({ ranges, after: oldest.revision - 1, before: newest.revision + 1, reverse: true, narrow: true, lenient: true });
     for (const row of read.rows.toSorted(newestFirst)) {
-      if (values.has(placeOf(row)) || left <= 0 || row.op !== "put") continue;
-      values.set(placeOf(row), row.value);
+      if (values.has(rowId(row)) || left <= 0 || row.op !== "put") continue;
+      values.set(rowId(row), row.value);
       left -= JSON.stringify(row.value).length;
     }
   }
   return {
     versions: shown.map((row) => {
       const { version, revision, atMs, writer, agent } = row;
-      const kept = values.has(placeOf(row));
+      const kept = values.has(rowId(row));
       return {
         version,
         revision,
@@ -60,7 +60,7 @@ export async function readPastVersions(
         op: row.op === "put" ? "set" : row.op === "delete" ? "deleted" : "expired",
         writer,
         agent,
-        ...(kept ? { value: values.get(placeOf(row)) as Json } : {}),
+        ...(kept ? { value: values.get(rowId(row)) as Json } : {}),
         omitted: row.op === "put" && !kept,
       };
     }),
@@ -68,4 +68,4 @@ export async function readPastVersions(
   };
 }
 
-const placeOf = ({ revision, seq }: LogRow): string => `${revision}.${seq}`;
+const rowId = ({ revision, seq }: LogRow): string => `${revision}.${seq}`;

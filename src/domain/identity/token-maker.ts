@@ -1,7 +1,7 @@
 import { invalidInput } from "../../kernel/errors.ts";
 import type { Principal } from "./principal.ts";
 import { isWithin } from "./principal.ts";
-import type { Token } from "./tokens.ts";
+import type { AccessToken } from "./tokens.ts";
 
 /** Who makes a token without having the store itself in hand. */
 export interface TokenMaker extends Pick<Principal, "name" | "namespaces" | "expiresAtMs"> {
@@ -18,13 +18,14 @@ const plain = (name: string): string => name.normalize("NFKC").toLowerCase();
  * History must not name somebody for what another did. So nobody takes the operator's name, nor that of a token which can write beside the new one and is not
  * the maker's to replace. Where two tokens never meet, both may have one name: else whoever comes first could take names from everybody.
  */
-export function requireFreeName(maker: TokenMaker, { name, namespaces }: Pick<Token, "name" | "namespaces">, tokens: readonly Token[]): void {
+export function requireFreeName(maker: TokenMaker, { name, namespaces }: Pick<AccessToken, "name" | "namespaces">, tokens: readonly AccessToken[]): void {
   if (name === maker.name) return;
   const isTaken = sameName(name, maker.operator) || tokens.some((token) => sameName(name, token.name) && meet(token.namespaces, namespaces) && !isWithin(maker, token.namespaces));
   if (isTaken) throw invalidInput("name", "is somebody else's here; choose another. Nothing was changed");
 }
 
-const meet = (some: Token["namespaces"], others: Token["namespaces"]): boolean => some === "*" || others === "*" || some.some((namespace) => others.includes(namespace));
+const meet = (some: AccessToken["namespaces"], others: AccessToken["namespaces"]): boolean =>
+  some === "*" || others === "*" || some.some((namespace) => others.includes(namespace));
 
 /** What a credential makes may not go on after it: it would be a way to stay for whoever has it only for a while. */
 export function requireEndsBeforeMaker({ expiresAtMs: ownMs }: TokenMaker, expiresAtMs: number | undefined): void {

@@ -19,7 +19,7 @@ import { requireFreeName, sameName } from "./token-maker.ts";
  * Opaque tokens, kept in the store itself so that every node knows them. All operations take a scope on the system namespace.
  * Of the secret only a hash is stored. It has 256 random bits, so a plain hash is as hard to undo as a slow one, and costs microseconds.
  */
-export interface Token {
+export interface AccessToken {
   readonly id: string;
   /** The principal that history names. Two tokens may share it, as when one replaces the other: they are one principal then. */
   readonly name: string;
@@ -83,7 +83,7 @@ const idOf = (secret: string): string => createHash("sha256").update(`holdfast t
  * The only moment at which anybody sees the secret. Takes no request key: to answer twice it would have to be stored.
  * Without a `maker` it is whoever has the store itself in hand, who may do everything.
  */
-export async function createToken({ store, writer }: Scope, input: NewToken, maker?: TokenMaker): Promise<{ readonly token: Token; readonly secret: string }> {
+export async function createToken({ store, writer }: Scope, input: NewToken, maker?: TokenMaker): Promise<{ readonly token: AccessToken; readonly secret: string }> {
   const { name, role, namespaces, ttlMs: askedTtlMs } = checked(input);
   for (;;) {
     const { entries, nowMs } = await store.read([keyRange(tokenKeys.roll), tokenKeys.all]);
@@ -128,7 +128,7 @@ const tooMany = (who: string, max: number): HoldfastError =>
   new HoldfastError("limit_exceeded", `${who} ${max} tokens already; nothing was changed.`, { hint: "Revoke those that nobody uses any more." });
 
 /** Those that are valid now, oldest first. */
-export async function listTokens({ store }: Pick<Scope, "store">): Promise<readonly Token[]> {
+export async function listTokens({ store }: Pick<Scope, "store">): Promise<readonly AccessToken[]> {
   const [records, uses] = await Promise.all([store.read(tokenKeys.all), store.read(tokenKeys.uses, { values: false })]);
   const usedAt = new Map(uses.entries.map((entry) => [tokenKeys.idOf(entry.key), entry.updatedAtMs]));
   return records.entries.map((entry) => tokenOf(entry, usedAt.get(tokenKeys.idOf(entry.key)))).sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
@@ -139,7 +139,7 @@ export async function hasToken({ store }: Pick<Scope, "store">): Promise<boolean
 }
 
 /** By the beginning of its id, where only one begins so. */
-export async function requireToken({ store }: Pick<Scope, "store">, part: string): Promise<Token> {
+export async function requireToken({ store }: Pick<Scope, "store">, part: string): Promise<AccessToken> {
   // A whole secret given by mistake must not be repeated in the refusal.
   if (!/^[0-9a-f]{1,16}$/.test(part)) throw invalidInput("id", "must be the id of a token or its beginning: up to 16 of 0-9 and a-f");
   const { entries } = await store.read(tokenKeys.beginning(part));
@@ -166,7 +166,7 @@ export async function revokeToken({ store, writer }: Scope, id: string): Promise
 }
 
 export interface FoundToken {
-  readonly token: Token;
+  readonly token: AccessToken;
   /** The engine's clock, by which the token expires. */
   readonly nowMs: number;
   /** Of the entry that says when it was used last. */
@@ -243,7 +243,7 @@ function storedIn({ key, value }: Entry): StoredToken {
 
 const hashIn = (entry: Entry): Buffer => Buffer.from(storedIn(entry).hash, "hex");
 
-function tokenOf(entry: Entry, lastUsedAtMs?: number): Token {
+function tokenOf(entry: Entry, lastUsedAtMs?: number): AccessToken {
   const { name, role, namespaces } = storedIn(entry);
   return { id: tokenKeys.idOf(entry.key), name, role, namespaces, createdAtMs: entry.createdAtMs, createdBy: entry.writer, expiresAtMs: entry.expiresAtMs, lastUsedAtMs };
 }

@@ -8,7 +8,7 @@ import { journalKeys } from "../keyspace.ts";
 import { requireTime } from "../read-fields.ts";
 import type { KnownWorkspace } from "../workspace/known-workspaces.ts";
 import { knownWorkspaceRanges, rememberWorkspace } from "../workspace/known-workspaces.ts";
-import { globalPlace } from "./journal.ts";
+import { globalJournal } from "./journal.ts";
 import type { EntryText } from "./journal-entry.ts";
 import { entryIndex, requireEntryText, requireSessionId, toStoredEntry } from "./journal-entry.ts";
 import { fromStoredHighlights, mergeHighlights, toStoredHighlights } from "./session-highlights.ts";
@@ -33,7 +33,7 @@ export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: Known
   requireEntryText(foreign);
   requireSessionId(sessionId);
   if (gitCommit !== undefined && !commitForm.test(gitCommit)) throw invalidInput("gitCommit", "must be 4 to 64 hexadecimal digits");
-  const place = global ? globalPlace : workspace.id;
+  const journalId = global ? globalJournal : workspace.id;
   const entryKey = journalKeys.entry(id);
   const sessionKey = journalKeys.session(workspace.id, sessionId);
   const value = toStoredEntry({
@@ -58,8 +58,8 @@ export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: Known
     return {
       checks: [{ key: entryKey, is: "absent" }, ...(highlights.length === 0 ? [] : [{ key: sessionKey, version: session?.version ?? 0 }])],
       writes: [
-        { op: "put", key: entryKey, value, index: entryIndex(place, foreign), record: { kind: "checkpoint", op: "save", subject: id } },
-        { op: "put", key: journalKeys.listed.key(place, createdAtMs, id), value: null },
+        { op: "put", key: entryKey, value, index: entryIndex(journalId, foreign), record: { kind: "checkpoint", op: "save", subject: id } },
+        { op: "put", key: journalKeys.listed.key(journalId, createdAtMs, id), value: null },
         ...(highlights.length === 0 ? [] : [{ op: "put" as const, key: sessionKey, value: toStoredHighlights(merged) }]),
         ...rememberWorkspace(snapshot, workspace),
       ],

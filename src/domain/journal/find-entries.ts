@@ -9,14 +9,14 @@ import { journalKeys } from "../keyspace.ts";
 import { matchedWords } from "../matched-words.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { noWorkspaceId } from "../workspace/workspace.ts";
-import { globalPlace } from "./journal.ts";
+import { globalJournal } from "./journal.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { toJournalEntry } from "./journal-entry.ts";
 
 type Reader = Pick<Scope, "store">;
 
 /** Everything seen from a workspace: its own entries, also those under its former ids, and the global ones. */
-const placesOf = ({ id, formerIds }: Workspace): readonly string[] => [id, ...formerIds, globalPlace];
+const journalIdsOf = ({ id, formerIds }: Workspace): readonly string[] => [id, ...formerIds, globalJournal];
 
 export interface EntryQuery {
   readonly workspace: Workspace;
@@ -44,24 +44,26 @@ export function listEntries(scope: Reader, query: EntryQuery): Promise<EntryPage
 }
 
 /** Give it back as `before` to go on after this entry. */
-export const positionOf = ({ createdAtMs, id }: JournalEntry): string => journalKeys.listed.positionOf(journalKeys.listed.key(globalPlace, createdAtMs, id));
+export const positionOf = ({ createdAtMs, id }: JournalEntry): string => journalKeys.listed.positionOf(journalKeys.listed.key(globalJournal, createdAtMs, id));
 
 /** The same list without what stands in the entries. */
 export async function listEntryIds(
   { store }: Reader,
   { workspace, from = "both", ...query }: EntryQuery,
 ): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
-  const places = placesOf(workspace).filter((place) => from === "both" || (place === globalPlace) === (from === "global"));
-  return mergeLists({ store }, places, query);
+  const journalIds = journalIdsOf(workspace).filter((journalId) => from === "both" || (journalId === globalJournal) === (from === "global"));
+  return mergeLists({ store }, journalIds, query);
 }
 
 /** Newest first over several lists, as if they were one. */
 async function mergeLists(
   { store }: Reader,
-  places: readonly string[],
+  journalIds: readonly string[],
   { limit, fromMs = 0, untilMs, before }: Pick<EntryQuery, "limit" | "fromMs" | "untilMs" | "before">,
 ): Promise<Omit<EntryPage, "entries"> & { readonly ids: readonly string[] }> {
-  const lists = await Promise.all(places.map((place) => store.read(journalKeys.listed.range(place, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })));
+  const lists = await Promise.all(
+    journalIds.map((journalId) => store.read(journalKeys.listed.range(journalId, fromMs, untilMs, before), { limit: limit + 1, reverse: true, values: false })),
+  );
   const positions = lists.flatMap(({ entries }) => entries.map((entry) => journalKeys.listed.positionOf(entry.key))).sort((a, b) => compareKeys(b, a));
   const shown = positions.slice(0, limit);
   return {
@@ -80,7 +82,7 @@ export async function listAllEntries(
   { workspaceIds, limit, before }: { readonly workspaceIds: readonly string[]; readonly limit: number; readonly before?: string },
 ): Promise<Omit<EntryPage, "revision">> {
   if (workspaceIds.length <= mergedListsMax) {
-    const { ids, next } = await mergeLists({ store }, [...workspaceIds, noWorkspaceId, globalPlace].filter(isFirst), { limit, before });
+    const { ids, next } = await mergeLists({ store }, [...workspaceIds, noWorkspaceId, globalJournal].filter(isFirst), { limit, before });
     return { entries: await readEntries({ store }, ids), next };
   }
   const all = journalKeys.entries;
@@ -107,7 +109,7 @@ export async function searchEntries(
 ): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }> {
   if (query.trim() === "") throw invalidInput("query", "must have a word to look for; it is empty");
   const found = await findText(store, {
-    areas: placesOf(workspace).map(journalKeys.area),
+    areas: journalIdsOf(workspace).map(journalKeys.area),
     question: query,
     // Age is known only after reading: with a limit in time all candidates are looked at.
     limit: fromMs === undefined && untilMs === undefined ? limit : limits.searchCandidatesMax,
@@ -140,7 +142,7 @@ const candidatesMax = 10;
 export async function requireEntry({ store }: Reader, idOrPart: string, workspace: Workspace | undefined): Promise<JournalEntry> {
   const part = idOrPart.trim();
   if (!/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(part)) throw invalidInput("checkpointId", "must be an id or a part of one: letters, digits and . _ : -");
-  const isVisible = (entry: JournalEntry): boolean => workspace === undefined || entry.global || placesOf(workspace).includes(entry.workspace.id);
+  const isVisible = (entry: JournalEntry): boolean => workspace === undefined || entry.global || journalIdsOf(workspace).includes(entry.workspace.id);
   const exact = (await readEntries({ store }, [part])).filter(isVisible)[0];
   if (exact !== undefined) return exact;
   const found: JournalEntry[] = [];

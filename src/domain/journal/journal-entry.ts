@@ -82,8 +82,8 @@ const tooMuch = (field: string, allowed: string): HoldfastError =>
   new HoldfastError("limit_exceeded", `${field}: ${allowed}`, { hint: "Nothing was saved. Save the essence; put bulk into files or state_set.", details: { field } });
 
 /** What is said in few words says more. */
-export const entryIndex = (place: string, { description, highlights, activeFiles, tags, workContext }: EntryText): IndexedText =>
-  indexText(journalKeys.area(place), [
+export const entryIndex = (journalId: string, { description, highlights, activeFiles, tags, workContext }: EntryText): IndexedText =>
+  indexText(journalKeys.area(journalId), [
     { text: description, weight: 1.5 },
     { text: tags.join("\n"), weight: 1.5 },
     { text: highlights.join("\n"), weight: 1.2 },

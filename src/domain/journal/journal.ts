@@ -10,7 +10,7 @@ import { entryId, entryIndex, requireEntryText, requireSessionId, toStoredEntry 
 import { fromStoredHighlights, liveHighlights, mergeHighlights, toStoredHighlights } from "./session-highlights.ts";
 
 /** The list of entries that every workspace sees. */
-export const globalPlace = "global";
+export const globalJournal = "global";
 
 export interface SaveEntry extends EntryText {
   readonly workspace: Workspace;
@@ -41,7 +41,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
   const { workspace, sessionId, global, ttlMs, description, highlights, activeFiles, tags, workContext } = input;
   requireEntryText(input);
   requireSessionId(sessionId);
-  const place = global ? globalPlace : workspace.id;
+  const journalId = global ? globalJournal : workspace.id;
   const gitBranch = input.gitBranch ?? workspace.branch;
   const sessionKey = journalKeys.session(workspace.id, sessionId);
   return transact<
@@ -86,11 +86,11 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
             key: journalKeys.entry(id),
             value: stored,
             ttlMs,
-            index: entryIndex(place, input),
+            index: entryIndex(journalId, input),
             record: { kind: "checkpoint", op: "save", subject: id },
             lapse: ttlMs === undefined ? undefined : { kind: "checkpoint", op: "expire", subject: id },
           },
-          { op: "put", key: journalKeys.listed.key(place, createdAtMs, id), value: null, ttlMs },
+          { op: "put", key: journalKeys.listed.key(journalId, createdAtMs, id), value: null, ttlMs },
           ...(highlights.length === 0 ? [] : [{ op: "put" as const, key: sessionKey, value: toStoredHighlights(merged) }]),
           ...rememberWorkspace(snapshot, workspace),
         ],

@@ -46,31 +46,31 @@ export const guard = (resource: string, token: Revision): { resource: string; to
 });
 
 /** What history says of a lease's changes. A workflow claim is a lease that speaks of its run. */
-export interface LeaseVoice {
+export interface HistorySubject {
   readonly kind: string;
   readonly subject: string;
 }
 
 /** A new holder: both keys are written, so the token is this commit's revision. */
-export const takeWrites = (resource: string, holder: string, ttlMs: number, voice: LeaseVoice, op: string | undefined): Write[] => [
+export const takeWrites = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined): Write[] => [
   { op: "put", key: leaseKeys.holder(resource), value: { holder, ttlMs } },
-  extendWrite(resource, holder, ttlMs, voice, op),
+  extendWrite(resource, holder, ttlMs, historySubject, op),
 ];
 
 /**
  * The same holder for longer: only the deadline is written, so the token stays. `op` undefined = another write of the commit carries the record.
  * `leftMs`: what the holder has left in any case, where asking again must not make it less.
  */
-export const extendWrite = (resource: string, holder: string, ttlMs: number, voice: LeaseVoice, op: string | undefined, leftMs = 0): Write => ({
+export const extendWrite = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined, leftMs = 0): Write => ({
   op: "put",
   key: leaseKeys.deadline(resource),
   value: { holder, ttlMs },
   ttlMs: Math.max(ttlMs, leftMs),
-  record: op === undefined ? undefined : { ...voice, op },
-  lapse: { ...voice, op: "lapse" },
+  record: op === undefined ? undefined : { ...historySubject, op },
+  lapse: { ...historySubject, op: "lapse" },
 });
 
-export const dropWrites = (resource: string, voice: LeaseVoice, op: string | undefined): Write[] => [
-  { op: "delete", key: leaseKeys.deadline(resource), record: op === undefined ? undefined : { ...voice, op } },
+export const dropWrites = (resource: string, historySubject: HistorySubject, op: string | undefined): Write[] => [
+  { op: "delete", key: leaseKeys.deadline(resource), record: op === undefined ? undefined : { ...historySubject, op } },
   { op: "delete", key: leaseKeys.holder(resource) },
 ];

@@ -5,9 +5,9 @@ import type { Check, Revision, Write } from "../../store/store.ts";
 import type { Decision, Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
-import type { LeaseVoice, LiveLease } from "./lease.ts";
+import type { HistorySubject, LiveLease } from "./lease.ts";
 import { dropWrites, extendWrite, guard, leaseIn, leaseRanges, takeWrites } from "./lease.ts";
-import { Line } from "./line.ts";
+import { WaitQueue } from "./wait-queue.ts";
 
 export interface AcquireInput {
   readonly resource: string;
@@ -39,14 +39,14 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, wait
   requireLeaseInput(resource, holder, ttlMs);
   const take = (checks: readonly Check[], alsoWrite: readonly Write[] = []): Decision<AcquireNote, AcquireResult> => ({
     checks,
-    writes: [...alsoWrite, ...takeWrites(resource, holder, ttlMs, voiceOf(resource), "acquire")],
+    writes: [...alsoWrite, ...takeWrites(resource, holder, ttlMs, historySubjectOf(resource), "acquire")],
     note: { holder, token: null },
   });
   const free: readonly Check[] = [
     { key: leaseKeys.deadline(resource), is: "absent" },
     { key: leaseKeys.waiting(resource), is: "absent" },
   ];
-  const line = new Line(scope, resource, holder, waitMs);
+  const line = new WaitQueue(scope, resource, holder, waitMs);
   try {
     const result = await transact<AcquireNote, AcquireResult>(scope, {
       // The common case, a free lease, is committed blind; only a refusal makes us read.
@@ -58,7 +58,7 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, wait
           if (live?.holder === holder)
             return {
               checks: guard(resource, live.token).checks,
-              writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew", live.expiresAtMs - snapshot.nowMs)],
+              writes: [extendWrite(resource, holder, ttlMs, historySubjectOf(resource), "renew", live.expiresAtMs - snapshot.nowMs)],
               note: { holder, token: live.token },
             };
           const othersWait = snapshot.entries.some((entry) => entry.key === leaseKeys.waiting(resource));
@@ -74,7 +74,7 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, wait
         resource,
         holder: note.holder,
         token: note.token ?? committed.revision,
-        // The deadline is the last write of both roads.
+        // The deadline is the last write of both paths.
         expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
         renewed: note.token !== null,
       }),
@@ -101,7 +101,7 @@ export function renewLease(scope: Scope, { resource, holder, ttlMs, token }: Acq
       if (live === undefined || !isHeldBy(live, holder, token)) return { answer: { ok: false, heldBy: live?.holder } };
       return {
         checks: guard(resource, live.token).checks,
-        writes: [extendWrite(resource, holder, ttlMs, voiceOf(resource), "renew")],
+        writes: [extendWrite(resource, holder, ttlMs, historySubjectOf(resource), "renew")],
         note: { token: live.token },
       };
     },
@@ -121,7 +121,7 @@ export function releaseLease(
       if (live === undefined || !isHeldBy(live, holder, token)) return { answer: { released: false } };
       return {
         checks: guard(resource, live.token).checks,
-        writes: dropWrites(resource, voiceOf(resource), "release"),
+        writes: dropWrites(resource, historySubjectOf(resource), "release"),
         note: null,
       };
     },
@@ -153,7 +153,7 @@ export async function listLeases(
   return { leases, more };
 }
 
-const voiceOf = (resource: string): LeaseVoice => ({ kind: "lease", subject: resource });
+const historySubjectOf = (resource: string): HistorySubject => ({ kind: "lease", subject: resource });
 
 const refusal = (resource: string, live: LiveLease | undefined): Refusal => ({ ok: false, resource, heldBy: live?.holder, expiresAtMs: live?.expiresAtMs });
 

@@ -2,8 +2,8 @@ import { findText } from "../../search/find-text.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Entry } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { readRunNames } from "../history/told-things.ts";
-import { globalPlace } from "../journal/journal.ts";
+import { readRunNames } from "../history/activity-titles.ts";
+import { globalJournal } from "../journal/journal.ts";
 import { journalKeys, knowledgeKeys, researchKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 import { readLeaseOverview } from "../leases/lease-overview.ts";
 import { findRuns } from "../workflows/find-runs.ts";
@@ -32,7 +32,7 @@ interface Found {
   readonly looked?: number;
 }
 
-export interface SearchPlaces {
+export interface SearchScope {
   readonly workspaceIds: readonly string[];
   readonly skills: readonly string[];
 }
@@ -48,13 +48,13 @@ const excerptCharacters = 200;
  * Everything that has a name or a text like this. What was written for readers is found by its words, the rest by its name:
  * keys that begin so and then those that contain it, runs and leases among the newest.
  */
-export async function searchEverything(scope: Scope, question: string, places: SearchPlaces): Promise<Everything> {
+export async function searchEverything(scope: Scope, question: string, searched: SearchScope): Promise<Everything> {
   const lower = question.toLowerCase();
   const [keys, runs, leases, written] = await Promise.all([
     findKeys(scope, question, lower),
     findNamedRuns(scope, lower),
     findLeases(scope, lower),
-    findWritten(scope, question, places),
+    findWritten(scope, question, searched),
   ]);
   const found = [keys, runs, leases, ...written];
   return {
@@ -119,11 +119,11 @@ async function findLeases(scope: Scope, lower: string): Promise<Found> {
   return { kind: "lease", hits, ...(more ? { looked: looked.leases } : {}) };
 }
 
-async function findWritten({ store }: Scope, question: string, { workspaceIds, skills }: SearchPlaces): Promise<readonly Found[]> {
-  const journalPlaces = [...new Set([...workspaceIds, noWorkspaceId, globalPlace])].slice(0, looked.places);
+async function findWritten({ store }: Scope, question: string, { workspaceIds, skills }: SearchScope): Promise<readonly Found[]> {
+  const journalIds = [...new Set([...workspaceIds, noWorkspaceId, globalJournal])].slice(0, looked.places);
   const areas: Readonly<Record<"journal" | "note" | "research", readonly string[]>> = {
     note: [undefined, ...skills].map(knowledgeKeys.area),
-    journal: journalPlaces.map(journalKeys.area),
+    journal: journalIds.map(journalKeys.area),
     research: [researchKeys.area],
   };
   return Promise.all(

@@ -56,7 +56,7 @@ export async function adoptRun(scope: Scope, foreign: ForeignRun, options: Adopt
     attempts: formerAgent === undefined ? 0 : 1,
     createdAtMs,
     // Older than every run that was made here, and among themselves in the order they were made there.
-    place: workflowKeys.place(0, createdAtMs),
+    place: workflowKeys.listPosition(0, createdAtMs),
     formerAgents: formerAgent === undefined ? [] : [formerAgent],
   };
   const whole: Run = isFinished(run) ? run : { ...run, indexed: { zone: "ready" } };

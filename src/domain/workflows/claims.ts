@@ -9,7 +9,7 @@ import { extendWrite, leaseIn, leaseRanges, takeWrites } from "../leases/lease.t
 import { runWrites } from "./run-index.ts";
 import type { Run } from "./workflow.ts";
 import { claimed, isFinished, requireUnfinished } from "./workflow.ts";
-import { requireRun, requireRunId, voiceOf } from "./workflows.ts";
+import { historySubjectOf, requireRun, requireRunId } from "./workflows.ts";
 
 export type ClaimResult =
   | { readonly ok: true; readonly runId: string; readonly agentId: string; readonly token: number; readonly expiresAtMs: number; readonly extended: boolean }
@@ -68,14 +68,14 @@ async function decideClaim({ store }: Scope, runId: string, agentId: string, ttl
   if (live !== undefined)
     return {
       checks: [...checks, { key: leaseKeys.holder(resource), revision: live.token }],
-      writes: [extendWrite(resource, agentId, ttlMs, voiceOf(runId), "renew", live.expiresAtMs - snapshot.nowMs)],
+      writes: [extendWrite(resource, agentId, ttlMs, historySubjectOf(runId), "renew", live.expiresAtMs - snapshot.nowMs)],
       note: { runId, token: live.token },
     };
   const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;
   const after: Run = { ...claimed(run, previous, snapshot.nowMs), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
   return {
     checks: [...checks, { key: leaseKeys.deadline(resource), is: "absent" }],
-    writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, agentId, ttlMs, voiceOf(runId), undefined)],
+    writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, agentId, ttlMs, historySubjectOf(runId), undefined)],
     note: { runId, token: null },
   };
 }
@@ -87,7 +87,7 @@ const finishClaim =
     runId: note.runId,
     agentId,
     token: note.token ?? committed.revision,
-    // The deadline is the last write of both roads.
+    // The deadline is the last write of both paths.
     expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
     extended: note.token !== null,
   });

@@ -47,7 +47,7 @@ export async function findRuns({ store }: Scope, input: FindInput): Promise<Foun
     const { entries, more } = await together.read([due, rangeFrom(input, input.after)], { values: false });
     const waiting = entries.filter(({ key }) => !inRange(key, due)).map(({ key }) => key);
     const page = { keys: waiting.slice(0, scanPage), more: more || waiting.length > scanPage };
-    const lapsed = await lapsedPlaces(
+    const lapsed = await lapsedPositions(
       { store: together },
       entries.filter(({ key }) => inRange(key, due)).map(({ key }) => workflowKeys.idOf(key)),
       input.tags[0],
@@ -108,16 +108,16 @@ async function lookForRuns(scope: Reader, input: FindInput, lapsed: readonly str
  * A run whose claim has lapsed stands among the claimed until somebody claims: reading must not move it, so its place
  * among the claimable is worked out here. In order; as many as one call looks at.
  */
-async function lapsedPlaces(scope: Reader, runIds: readonly string[], tag: Tag | undefined): Promise<string[]> {
-  const places: string[] = [];
+async function lapsedPositions(scope: Reader, runIds: readonly string[], tag: Tag | undefined): Promise<string[]> {
+  const lapsed: string[] = [];
   for (let from = 0; from < runIds.length; from += scanPage) {
     const views = await readRuns(scope, runIds.slice(from, from + scanPage));
     for (const view of views) {
       if (view === undefined || view.claimExpiresAtMs !== undefined || (tag !== undefined && !hasTags(view, [tag]))) continue;
-      places.push(tag === undefined ? workflowKeys.ready.key(view.priority, view.place, view.runId) : workflowKeys.readyTagged.key(tag, view.priority, view.place, view.runId));
+      lapsed.push(tag === undefined ? workflowKeys.ready.key(view.priority, view.place, view.runId) : workflowKeys.readyTagged.key(tag, view.priority, view.place, view.runId));
     }
   }
-  return places.sort(compareKeys);
+  return lapsed.sort(compareKeys);
 }
 
 /** One page of the index with the lapsed ones that belong between its ends. */

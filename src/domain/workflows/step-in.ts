@@ -9,7 +9,7 @@ import { dropWrites, guard, leaseIn, leaseRanges } from "../leases/lease.ts";
 import { runWrites } from "./run-index.ts";
 import type { Run, RunStatus } from "./workflow.ts";
 import { ended, givenBack, requireUnfinished } from "./workflow.ts";
-import { requireRun, voiceOf } from "./workflows.ts";
+import { historySubjectOf, requireRun } from "./workflows.ts";
 
 /**
  * What a person does to what somebody else holds. The token says which hold was meant: whoever has taken over since then is left alone.
@@ -56,7 +56,7 @@ export function returnRun(scope: Scope, { runId, token }: { readonly runId: stri
         checks: [{ key: workflowKeys.run(runId), revision }],
         writes: [
           ...runWrites(runId, run, { ...givenBack(run, last.holder), indexed: { zone: "ready" } }, "return"),
-          ...dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined),
+          ...dropWrites(workflowKeys.resource(runId), historySubjectOf(runId), undefined),
         ],
         note: null,
       };
@@ -79,7 +79,7 @@ export function cancelRun(
       const after: Run = { ...ended(run, { status: "cancelled", error: reason }, last), indexed: undefined };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
-        writes: [...runWrites(runId, run, after, "finish"), ...(last === undefined ? [] : dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined))],
+        writes: [...runWrites(runId, run, after, "finish"), ...(last === undefined ? [] : dropWrites(workflowKeys.resource(runId), historySubjectOf(runId), undefined))],
         note: null,
       };
     },

@@ -8,7 +8,7 @@ import type { Range, Snapshot, Store } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { workflowKeys } from "../keyspace.ts";
-import type { LeaseRecord, LeaseVoice } from "../leases/lease.ts";
+import type { HistorySubject, LeaseRecord } from "../leases/lease.ts";
 import { dropWrites, extendWrite, leaseIn, leaseRanges } from "../leases/lease.ts";
 import { listingWrites, runWrites } from "./run-index.ts";
 import type { Ending, Reporter, Run, RunStatus } from "./workflow.ts";
@@ -68,7 +68,7 @@ export async function createRun(scope: Scope, { name, tags = {}, input, runId = 
       const snapshot = await scope.store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]);
       const found = snapshot.entries.find((entry) => entry.key === workflowKeys.run(runId))?.value as unknown as Run | undefined;
       if (found !== undefined) return { answer: { runId, name: found.name, status: shownStatus(found, leaseIn(snapshot, workflowKeys.resource(runId))), created: false } };
-      const place = workflowKeys.place(snapshot.revision, ordinal);
+      const place = workflowKeys.listPosition(snapshot.revision, ordinal);
       const run: Run = { name, tags, priority, status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, place, formerAgents: [], indexed: { zone: "ready" } };
       return {
         checks: [{ key: workflowKeys.run(runId), is: "absent" }],
@@ -149,7 +149,7 @@ export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Re
         checks: [{ key: workflowKeys.run(runId), revision }],
         writes: [
           ...runWrites(runId, run, after, isFinished(after) ? "finish" : "retry"),
-          ...(claim.last === undefined ? [] : dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined)),
+          ...(claim.last === undefined ? [] : dropWrites(workflowKeys.resource(runId), historySubjectOf(runId), undefined)),
         ],
         note: { status: after.status, attempts: after.attempts },
       };
@@ -180,7 +180,7 @@ export function renewClaim(
       if (live === undefined || isFinished(run) || live.holder !== agentId || (token !== undefined && token !== live.token)) return { answer: { ok: false, heldBy: live?.holder } };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
-        writes: [extendWrite(workflowKeys.resource(runId), agentId, ttlMs, voiceOf(runId), "renew")],
+        writes: [extendWrite(workflowKeys.resource(runId), agentId, ttlMs, historySubjectOf(runId), "renew")],
         note: { token: live.token },
       };
     },
@@ -202,7 +202,7 @@ export function giveBackRun(
         checks: [{ key: workflowKeys.run(runId), revision }],
         writes: [
           ...runWrites(runId, run, { ...givenBack(run, agentId), indexed: { zone: "ready" } }, "release"),
-          ...dropWrites(workflowKeys.resource(runId), voiceOf(runId), undefined),
+          ...dropWrites(workflowKeys.resource(runId), historySubjectOf(runId), undefined),
         ],
         note: null,
       };
@@ -245,7 +245,7 @@ export const toRunView = (runId: string, run: Run, updatedAtMs: number, claim: L
 });
 
 /** A claim's changes are told as the run's. */
-export const voiceOf = (runId: string): LeaseVoice => ({ kind: "workflow", subject: runId });
+export const historySubjectOf = (runId: string): HistorySubject => ({ kind: "workflow", subject: runId });
 
 /** The claim's deadline moves with every sign of life; where to look for its lapse moves only when it left the zone. */
 function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, nowMs: number): Run {
@@ -255,7 +255,7 @@ function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, now
 
 /** A short renewal in between does not make the claim shorter for good. */
 const extension = (runId: string, { live, last }: LeaseRecord, holder: string | undefined, op: string | undefined) =>
-  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, Math.max(live?.ttlMs ?? 0, last?.ttlMs ?? 0), voiceOf(runId), op)];
+  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, Math.max(live?.ttlMs ?? 0, last?.ttlMs ?? 0), historySubjectOf(runId), op)];
 
 /** The same limits for every surface: the tools say them earlier and in their own words. */
 export function requireTags(tags: Readonly<Record<string, string>>): void {

@@ -30,7 +30,7 @@ export type KnownRoots = (mainLine: string) => Promise<string | null | undefined
 
 const smallFileBytesMax = 64 * 1024;
 const packedRefsBytesMax = 64 * 1024 * 1024;
-const patience = { gitTimeoutMs: 3_000 } as const;
+const defaults = { gitTimeoutMs: 3_000 } as const;
 const refDepthMax = 5;
 /** A git that cannot answer is not waited for on every call. */
 const rootAttemptsMax = 2;
@@ -39,7 +39,7 @@ const rootAttemptsMax = 2;
  * Reads git's own files. Git itself is asked only where the main line began, and only where nobody remembers: it has to walk there
  * commit by commit, which takes most of a second for fifty thousand of them. `gitTimeoutMs` is for callers that cannot wait so long.
  */
-export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: number } = patience): FolderReader {
+export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: number } = defaults): FolderReader {
   const roots = new Map<string, string>();
   const failures = new Map<string, number>();
   const rootOf = async (commonFolder: string, { name, start }: MainLine, known: KnownRoots): Promise<string | undefined> => {
@@ -55,24 +55,24 @@ export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: numb
   return {
     realFolder: async (path) => ((await kindOf(path)) === "folder" ? realpath(path) : undefined),
     async repositoryAt(folder, known = async () => undefined) {
-      const place = await findGitFolder(folder);
-      if (place === undefined) return undefined;
-      const { gitFolder, commonFolder } = place;
+      const folders = await findGitFolder(folder);
+      if (folders === undefined) return undefined;
+      const { gitFolder, commonFolder } = folders;
       const head = await readHead(gitFolder, commonFolder, gitTimeoutMs);
       const line = await readMainLine(commonFolder, head.commit);
       const rootCommit = line && (await rootOf(commonFolder, line, known));
-      return { commonFolder, name: await nameOf(place, folder), rootCommit, mainLine: line?.name, ...head };
+      return { commonFolder, name: await nameOf(folders, folder), rootCommit, mainLine: line?.name, ...head };
     },
   };
 }
 
-interface GitPlace {
+interface GitFolders {
   /** What belongs to this worktree alone. */
   readonly gitFolder: string;
   readonly commonFolder: string;
 }
 
-async function findGitFolder(folder: string): Promise<GitPlace | undefined> {
+async function findGitFolder(folder: string): Promise<GitFolders | undefined> {
   const dotGit = join(folder, ".git");
   const kind = await kindOf(dotGit);
   // A worktree and a submodule have a file that says where their git folder is.
@@ -91,7 +91,7 @@ async function isGitFolder(path: string): Promise<boolean> {
 }
 
 /** `…/proj/.git` and `…/proj/.bare` are `proj`, `…/proj.git` too; a submodule's is the folder it is checked out in. */
-async function nameOf({ gitFolder, commonFolder }: GitPlace, folder: string): Promise<string> {
+async function nameOf({ gitFolder, commonFolder }: GitFolders, folder: string): Promise<string> {
   const isMain = (await realpath(gitFolder)) === commonFolder;
   const last = basename(commonFolder);
   if (isMain && folder !== commonFolder) return basename(folder) || folder;

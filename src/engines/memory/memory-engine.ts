@@ -44,7 +44,7 @@ import type {
 } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
 import { clearNamespace, dumpNamespace, loadRecords } from "./moving.ts";
-import type { Request, Row } from "./namespace.ts";
+import type { RememberedRequest, Row } from "./namespace.ts";
 import { lowerBound, Namespace } from "./namespace.ts";
 
 /**
@@ -108,7 +108,7 @@ export class MemoryEngine implements Engine {
     const space = this.#open(namespace, "commit");
     const before = space.revision;
     const results = batch.map((commit) => this.#apply(space, commit));
-    if (space.revision > before) for (const ring of [...space.bells]) ring();
+    if (space.revision > before) for (const notify of [...space.listeners]) notify();
     return results;
   }
 
@@ -194,7 +194,7 @@ export class MemoryEngine implements Engine {
     return known === undefined ? undefined : { fingerprint: known.fingerprint, outcome: known.outcome };
   }
 
-  #liveRequest(space: Namespace, key: string, nowMs: number): Request | undefined {
+  #liveRequest(space: Namespace, key: string, nowMs: number): RememberedRequest | undefined {
     const known = space.requests.get(key);
     return known !== undefined && nowMs < known.keptUntilMs ? known : undefined;
   }
@@ -239,10 +239,10 @@ export class MemoryEngine implements Engine {
     return { revision: space.revision, documents: indexed.length, totalLength: indexed.reduce((sum, row) => sum + (row.index?.length ?? 0), 0), frequencies, hits };
   }
 
-  onChange(namespace: string, ring: () => void): () => void {
-    const { bells } = this.#space(namespace);
-    bells.add(ring);
-    return () => void bells.delete(ring);
+  onChange(namespace: string, notify: () => void): () => void {
+    const { listeners } = this.#space(namespace);
+    listeners.add(notify);
+    return () => void listeners.delete(notify);
   }
 
   async sweep(namespace: string, limit: number): Promise<number> {
@@ -262,7 +262,7 @@ export class MemoryEngine implements Engine {
       space.log.push({ ...expiryOf(row), revision: space.revision, seq, atMs: nowMs });
       this.#remove(space, row, space.revision, seq);
     });
-    for (const ring of [...space.bells]) ring();
+    for (const notify of [...space.listeners]) notify();
     return expired.length;
   }
 
@@ -344,7 +344,7 @@ export class MemoryEngine implements Engine {
     const space = this.#space(namespace);
     requireSeal(space.seal, expected);
     space.seal = seal;
-    for (const ring of [...space.bells]) ring();
+    for (const notify of [...space.listeners]) notify();
   }
 
   async clear(namespace: string): Promise<void> {

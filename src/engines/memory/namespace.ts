@@ -9,7 +9,7 @@ export interface Row extends Omit<LogRow, "value"> {
   readonly index?: IndexedText;
 }
 
-export interface Request extends StoredRequest {
+export interface RememberedRequest extends StoredRequest {
   readonly keptUntilMs: number;
 }
 
@@ -35,9 +35,9 @@ export class Namespace {
   readonly keys: string[] = [];
   /** Last version of deleted keys, oldest deletion first. */
   readonly tombstones = new Map<string, { version: number; revision: Revision; seq: number }>();
-  readonly requests = new Map<string, Request>();
+  readonly requests = new Map<string, RememberedRequest>();
   log: Row[] = [];
-  readonly bells = new Set<() => void>();
+  readonly listeners = new Set<() => void>();
 }
 
 /** First position whose key is not below `key`. */

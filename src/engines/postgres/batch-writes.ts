@@ -1,11 +1,11 @@
 import type { BatchPlan, PlannedRequest, PlannedRow } from "../../store/plan-batch.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceRow } from "./namespace-row.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
-import type { Grave, OwnedKeys, RowsToWrite, Standing } from "./write-rows.ts";
-import { bury, graveOf, keepRequests, own, removeEntries, standing, unbury, writeHistory, writeNamespace, writeRows } from "./write-rows.ts";
+import type { KeyState, OwnedKeys, RowsToWrite, TombstoneRow } from "./write-rows.ts";
+import { deleteTombstones, keepRequests, keyState, own, removeEntries, tombstoneRowOf, writeHistory, writeNamespace, writeRows, writeTombstones } from "./write-rows.ts";
 
 /** The texts of one namespace that leave the index, by their keys, and those that come in. */
 interface ChangedTexts {
@@ -16,13 +16,13 @@ interface ChangedTexts {
 
 /** Everything that plans change, of one namespace or of several: as few statements as there are tables to touch, however many namespaces there are. */
 export class BatchWrites {
-  readonly #spaces: NamespaceRow[] = [];
+  readonly #spaces: PgNamespaceRow[] = [];
   readonly #ids: number[] = [];
   readonly #rows: PlannedRow[] = [];
-  readonly #standings: Standing[] = [];
+  readonly #keyStates: KeyState[] = [];
   readonly #removed: OwnedKeys = { ids: [], keys: [] };
-  readonly #buried: Grave[] = [];
-  readonly #unburied: OwnedKeys = { ids: [], keys: [] };
+  readonly #tombstoneRows: TombstoneRow[] = [];
+  readonly #removedTombstones: OwnedKeys = { ids: [], keys: [] };
   readonly #requestIds: number[] = [];
   readonly #requests: PlannedRequest[] = [];
   readonly #texts: ChangedTexts[] = [];
@@ -30,30 +30,30 @@ export class BatchWrites {
   readonly #others: ((t: Tables) => Statement)[] = [];
 
   /** Counts on what is remembered of ended keys. `tellsHistory`: the namespace's row must say anew which history it belongs to. */
-  add(space: NamespaceRow, plan: BatchPlan, tellsHistory = false): void {
+  add(space: PgNamespaceRow, plan: BatchPlan, tellsHistory = false): void {
     const { id } = space;
-    const newest = new Map<PlannedRow, Standing>();
+    const newest = new Map<PlannedRow, KeyState>();
     const texts: ChangedTexts = { id, unfindable: [], added: [] };
-    for (const [key, { stored, present, index, row, buried }] of plan.changed()) {
+    for (const [key, { stored, present, index, row, tombstone: tombstoneRows }] of plan.changed()) {
       if (stored?.findable) texts.unfindable.push(key);
       if (present) {
-        newest.set(row, index === undefined ? standing.entry : standing.findable);
-        if (index !== undefined) texts.added.push({ key, place: row.place, index });
-        if (buried !== undefined) {
-          own(this.#unburied, id, key);
+        newest.set(row, index === undefined ? keyState.entry : keyState.findable);
+        if (index !== undefined) texts.added.push({ key, logPosition: row.logPosition, index });
+        if (tombstoneRows !== undefined) {
+          own(this.#removedTombstones, id, key);
           space.tombstones -= 1;
         }
       } else {
         if (stored !== undefined) own(this.#removed, id, key);
-        this.#buried.push(graveOf(id, row));
-        if (buried === undefined) space.tombstones += 1;
+        this.#tombstoneRows.push(tombstoneRowOf(id, row));
+        if (tombstoneRows === undefined) space.tombstones += 1;
       }
     }
     if (texts.unfindable.length > 0 || texts.added.length > 0) this.#texts.push(texts);
     for (const row of plan.rows) {
       this.#ids.push(id);
       this.#rows.push(row);
-      this.#standings.push(newest.get(row) ?? standing.none);
+      this.#keyStates.push(newest.get(row) ?? keyState.none);
     }
     for (const request of plan.requests) {
       this.#requestIds.push(id);
@@ -71,7 +71,7 @@ export class BatchWrites {
   }
 
   get rows(): RowsToWrite {
-    return { spaces: this.#spaces, ids: this.#ids, rows: this.#rows, standings: this.#standings };
+    return { spaces: this.#spaces, ids: this.#ids, rows: this.#rows, keyStates: this.#keyStates };
   }
 
   statements(t: Tables): Statement[] {
@@ -82,16 +82,16 @@ export class BatchWrites {
   statementsBeside(t: Tables): Statement[] {
     const statements = this.#others.map((statementOf) => statementOf(t));
     if (this.#removed.keys.length > 0) statements.push(removeEntries(t, this.#removed));
-    if (this.#buried.length > 0) statements.push(bury(t, this.#buried));
-    if (this.#unburied.keys.length > 0) statements.push(unbury(t, this.#unburied));
+    if (this.#tombstoneRows.length > 0) statements.push(writeTombstones(t, this.#tombstoneRows));
+    if (this.#removedTombstones.keys.length > 0) statements.push(deleteTombstones(t, this.#removedTombstones));
     if (this.#requests.length > 0) statements.push(keepRequests(t, this.#requestIds, this.#requests));
     return statements;
   }
 
   /** What the index must be asked first, if something findable comes or goes. */
-  async textStatements(t: Tables, ask: (statements: readonly Statement[]) => Promise<Answer[]>): Promise<Statement[]> {
+  async textStatements(t: Tables, ask: (statements: readonly Statement[]) => Promise<StatementResult[]>): Promise<Statement[]> {
     if (this.#texts.length === 0) return [];
     const answers = await ask(this.#texts.flatMap(({ id, unfindable }) => [readDocuments(t, id, unfindable), readAreas(t, id)]));
-    return this.#texts.flatMap(({ id, added }, i) => indexStatements(t, id, answers[2 * i + 1] as Answer, toDocuments(answers[2 * i] as Answer), added));
+    return this.#texts.flatMap(({ id, added }, i) => indexStatements(t, id, answers[2 * i + 1] as StatementResult, toDocuments(answers[2 * i] as StatementResult), added));
   }
 }

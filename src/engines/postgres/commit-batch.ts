@@ -4,19 +4,19 @@ import type { CommitResult, PreparedCommit } from "../../store/store.ts";
 import { BatchWrites } from "./batch-writes.ts";
 import type { NamespaceMemory, RememberedPlan } from "./namespace-memory.ts";
 import { guardOf, KnownSource } from "./namespace-memory.ts";
-import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { leapIfWentBack, lockFreeNamespaces, lockNamespace } from "./namespace-row.ts";
-import type { Found, WantedEntry } from "./read-slots.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
+import type { FoundSlots, WantedEntry } from "./read-slots.ts";
 import { fillWanted, readWanted, SlotQuestions } from "./read-slots.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import type { Transaction } from "./transaction.ts";
 import { writeRowsIf } from "./write-rows.ts";
 
 /** Where a batch is written: what stays the same for all of an engine's batches, and which namespace. */
-export interface BatchPlace {
+export interface NamespaceHandle {
   readonly tables: Tables;
-  readonly clock: NamespaceClock;
+  readonly clock: PgNamespaceClock;
   readonly namespace: string;
   /** As this process knows it. */
   readonly id: number;
@@ -27,11 +27,11 @@ export interface BatchPlace {
 export class StaleNamespaceError extends Error {}
 
 /** How a batch ended: with an answer to each of its commits, or with what was in the way of all of them; nothing was changed then. */
-export type Outcome = { readonly results: readonly CommitResult[]; readonly rings: boolean } | { readonly error: unknown };
+export type Outcome = { readonly results: readonly CommitResult[]; readonly notifies: boolean } | { readonly error: unknown };
 
 /** A namespace's batch on its way, alone or beside others. It is settled when it is known how it ended. */
 export interface Part {
-  readonly place: BatchPlace;
+  readonly namespaceHandle: NamespaceHandle;
   readonly commits: readonly PreparedCommit[];
   outcome: Outcome | undefined;
 }
@@ -40,7 +40,7 @@ export interface Part {
  * How namespaces are locked that others may have. One at most is waited for, and before anything else is locked: whoever waits holds nothing, so no two can wait for each other.
  * Of the rest those are taken that are free. `patienceMs`: how long, if not most of a deadline.
  */
-export type Locking = "free ones" | { readonly waitsForFirst: true; readonly patienceMs?: number };
+export type Locking = "free ones" | { readonly waitsForFirst: true; readonly lockWaitMs?: number };
 
 /**
  * One transaction for one batch of each of several namespaces: each keeps its own checks, revisions, outcome and refusals. From memory in one round trip, if that
@@ -50,7 +50,7 @@ export async function commitBatch(tx: Transaction, parts: readonly Part[], locki
   const remembered = new Map<Part, RememberedPlan>();
   for (const part of parts) {
     if (part.outcome !== undefined) continue;
-    const { clock, namespace, memory } = part.place;
+    const { clock, namespace, memory } = part.namespaceHandle;
     const plan = memory.plan(clock, namespace, tx.session.facts.identity, part.commits);
     if (plan !== undefined) remembered.set(part, plan);
   }
@@ -62,21 +62,21 @@ export async function commitBatch(tx: Transaction, parts: readonly Part[], locki
 /** Settles all of them, or none. */
 async function commitRemembered(tx: Transaction, remembered: ReadonlyMap<Part, RememberedPlan>): Promise<void> {
   const plans = [...remembered.values()];
-  const [[{ place }]] = remembered as unknown as [[Part]];
-  const { tables: t, clock } = place;
+  const [[{ namespaceHandle }]] = remembered as unknown as [[Part]];
+  const { tables: t, clock } = namespaceHandle;
   const writes = new BatchWrites();
   for (const { space, plan } of plans) writes.add(space, plan);
   const answers = await tx.commitIf([writeRowsIf(t, writes.rows, guardOf(t, plans, clock.testMs)), ...writes.statementsBeside(t)]);
   if (answers === undefined) return;
-  const hostMs = (answers[0] as Answer).rows[0]?.[0] as unknown as number;
+  const hostMs = (answers[0] as StatementResult).rows[0]?.[0] as unknown as number;
   for (const [part, plan] of remembered) {
-    part.place.memory.confirm(plan, hostMs);
-    settle(part, plan.space, { results: plan.results, rings: true });
+    part.namespaceHandle.memory.confirm(plan, hostMs);
+    settle(part, plan.space, { results: plan.results, notifies: true });
   }
 }
 
-function settle(part: Part, space: NamespaceRow, outcome: Outcome): void {
-  const { clock, namespace } = part.place;
+function settle(part: Part, space: PgNamespaceRow, outcome: Outcome): void {
+  const { clock, namespace } = part.namespaceHandle;
   clock.show(namespace, space);
   clock.seeRevision(namespace, space);
   part.outcome = outcome;
@@ -84,7 +84,7 @@ function settle(part: Part, space: NamespaceRow, outcome: Outcome): void {
 
 interface Decided {
   readonly part: Part;
-  readonly found: Found;
+  readonly found: FoundSlots;
   readonly plan: BatchPlan;
   readonly results: readonly CommitResult[];
   readonly wanted: KnownSource["wanted"];
@@ -98,17 +98,17 @@ interface Decided {
  * the facts and everything the batches name; then, decided in between, everything that changed, and the commit.
  */
 async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locking: Locking, remembered: ReadonlyMap<Part, RememberedPlan>): Promise<void> {
-  const [{ place }] = parts as readonly [Part];
-  const { tables: t, clock } = place;
-  const questions = new SlotQuestions(parts.map(({ place: { namespace, id }, commits }) => ({ namespace, id, commits })));
+  const [{ namespaceHandle }] = parts as readonly [Part];
+  const { tables: t, clock } = namespaceHandle;
+  const questions = new SlotQuestions(parts.map(({ namespaceHandle: { namespace, id }, commits }) => ({ namespace, id, commits })));
   const locks = lockStatements(t, parts, locking);
-  const answers = await tx.lock([...locks, ...questions.statements(t, clock)], locking === "free ones" ? undefined : locking.patienceMs);
+  const answers = await tx.lock([...locks, ...questions.statements(t, clock)], locking === "free ones" ? undefined : locking.lockWaitMs);
   const held = new Set(answers.slice(0, locks.length).flatMap(({ rows }) => rows.map(([id]) => id as unknown as number)));
   const founds = questions.found(answers.slice(locks.length), clock);
   const decided: Decided[] = [];
   for (const [i, part] of parts.entries()) {
-    const found = founds[i] as Found;
-    const { id, memory } = part.place;
+    const found = founds[i] as FoundSlots;
+    const { id, memory } = part.namespaceHandle;
     const isFree = held.has(id);
     const plan = remembered.get(part);
     if (plan !== undefined && (!isFree || memory.isInVain(plan, found.space))) memory.wasInVain();
@@ -121,30 +121,30 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
       part.outcome = { error };
     }
   }
-  const wanted = decided.flatMap(({ part, wanted }) => wanted.map((each): WantedEntry => ({ id: part.place.id, ...each })));
-  if (wanted.length > 0) fillWanted(wanted, (await tx.ask([readWanted(t, wanted)]))[0] as Answer);
+  const wanted = decided.flatMap(({ part, wanted }) => wanted.map((each): WantedEntry => ({ id: part.namespaceHandle.id, ...each })));
+  if (wanted.length > 0) fillWanted(wanted, (await tx.ask([readWanted(t, wanted)]))[0] as StatementResult);
   const changed = decided.filter((each) => each.isChange);
   // Decided under the lock, and nothing of it is to be written: it holds, whatever becomes of the others.
-  for (const each of decided) if (!each.isChange) settle(each.part, each.found.space, { results: each.results, rings: false });
+  for (const each of decided) if (!each.isChange) settle(each.part, each.found.space, { results: each.results, notifies: false });
   if (changed.length === 0) return tx.abandon();
   const writes = new BatchWrites();
   for (const { found, plan, tellsHistory } of changed) writes.add(found.space, plan, tellsHistory);
   await writeAll(tx, t, writes);
   for (const { part, found, plan, results } of changed) {
-    part.place.memory.learn(found.space, plan, found.keys);
-    settle(part, found.space, { results, rings: plan.rows.length > 0 });
+    part.namespaceHandle.memory.learn(found.space, plan, found.keys);
+    settle(part, found.space, { results, notifies: plan.rows.length > 0 });
   }
 }
 
 function lockStatements(t: Tables, parts: readonly Part[], locking: Locking): Statement[] {
-  const ids = parts.map(({ place }) => place.id);
+  const ids = parts.map(({ namespaceHandle }) => namespaceHandle.id);
   if (locking === "free ones") return [lockFreeNamespaces(t, ids)];
   const [first, ...rest] = ids as [number, ...number[]];
   return [lockNamespace(t, first), ...(rest.length > 0 ? [lockFreeNamespaces(t, rest)] : [])];
 }
 
-function decide(tx: Transaction, part: Part, found: Found): Decided {
-  const { clock, namespace } = part.place;
+function decide(tx: Transaction, part: Part, found: FoundSlots): Decided {
+  const { clock, namespace } = part.namespaceHandle;
   const { space, keys, requests } = found;
   requireUnsealed(space.seal, "commit");
   clock.show(namespace, space);

@@ -1,21 +1,21 @@
 import { pageOf, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
+import { logPositionOf, revisionAt, seqAt } from "../../store/log-position.ts";
 import type { Committed, DumpPage, DumpQuery, HistoryRecord, IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRequestKey } from "../../store/store.ts";
-import type { RawLogRow } from "./log-rows.ts";
+import type { PgLogRow } from "./log-rows.ts";
 import { logColumns, opOf, parseLapse, recordOf } from "./log-rows.ts";
-import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { factsOf, readNamespace } from "./namespace-row.ts";
+import type { Ask, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Ask } from "./session.ts";
 import { texts } from "./sql-arrays.ts";
 
 /** More than a page takes by its own count: whoever is cut here is cut again, at a whole revision, by `pageOf`. */
 const fetchedBytesMax = 4 * limits.commitBytesMax;
 
-export async function dumpPage(ask: Ask, t: Tables, clock: NamespaceClock, namespace: string, query: DumpQuery): Promise<DumpPage> {
+export async function dumpPage(ask: Ask, t: Tables, clock: PgNamespaceClock, namespace: string, query: DumpQuery): Promise<DumpPage> {
   const [answer] = await ask([readNamespace(t, clock.parameters(namespace))]);
-  const space = factsOf((answer as Answer).rows, clock, namespace);
+  const space = factsOf((answer as StatementResult).rows, clock, namespace);
   const facts = toFacts(space);
   switch (query.part) {
     case "log":
@@ -33,7 +33,7 @@ export async function dumpPage(ask: Ask, t: Tables, clock: NamespaceClock, names
   }
 }
 
-export const toFacts = ({ revision, clockMs, compacted, compactedAtMs, versionFloor, base, gaps, seal }: NamespaceRow): NamespaceFacts => ({
+export const toFacts = ({ revision, clockMs, compacted, compactedAtMs, versionFloor, base, gaps, seal }: PgNamespaceRow): NamespaceFacts => ({
   revision,
   clockMs,
   compacted,
@@ -44,9 +44,9 @@ export const toFacts = ({ revision, clockMs, compacted, compactedAtMs, versionFl
   seal,
 });
 
-type RawStoredRow = [created: number, lapse: string | null, ...row: RawLogRow];
+type RawStoredRow = [created: number, lapse: string | null, ...row: PgLogRow];
 
-async function dumpLog(ask: Ask, t: Tables, { id }: NamespaceRow, after: number): Promise<{ readonly records: readonly StoredLogRow[]; readonly done: boolean }> {
+async function dumpLog(ask: Ask, t: Tables, { id }: PgNamespaceRow, after: number): Promise<{ readonly records: readonly StoredLogRow[]; readonly done: boolean }> {
   const count = limits.dumpRecordsMax + limits.commitRowsMax + 1;
   const [answer, end] = await ask([
     {
@@ -56,23 +56,23 @@ async function dumpLog(ask: Ask, t: Tables, { id }: NamespaceRow, after: number)
           FROM (SELECT place, v FROM ${t.log} WHERE ns = $1 AND place >= $2 ORDER BY place LIMIT $3) head)
         SELECT l.created, l.lapse, ${logColumns("l", true)} FROM sized CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = $1 AND place = sized.place LIMIT 1) l
         WHERE coalesce(sized.before, 0) <= ${fetchedBytesMax} ORDER BY l.place`,
-      values: [id, placeOf(after + 1), count],
+      values: [id, logPositionOf(after + 1), count],
     },
     { name: "dump-end", text: `SELECT max(place) FROM ${t.log} WHERE ns = $1`, values: [id] },
   ]);
-  const rows = ((answer as Answer).rows as unknown as RawStoredRow[]).map(toStoredRow);
+  const rows = ((answer as StatementResult).rows as unknown as RawStoredRow[]).map(toStoredRow);
   const last = rows.at(-1)?.revision ?? 0;
-  const isWhole = rows.length === 0 || (last === revisionAt((end as Answer).rows[0]?.[0] as unknown as number) && rows.length < count);
+  const isWhole = rows.length === 0 || (last === revisionAt((end as StatementResult).rows[0]?.[0] as unknown as number) && rows.length < count);
   // The last revision may be cut in two; the one before it is not.
   const whole = isWhole || rows[0]?.revision === last ? rows : rows.filter((row) => row.revision < last);
   const page = pageOf(whole);
   return { records: page.records, done: page.done && isWhole };
 }
 
-const toStoredRow = ([createdAtMs, lapse, place, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawStoredRow): StoredLogRow => ({
+const toStoredRow = ([createdAtMs, lapse, logPosition, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawStoredRow): StoredLogRow => ({
   kind: "log",
-  revision: revisionAt(place),
-  seq: seqAt(place),
+  revision: revisionAt(logPosition),
+  seq: seqAt(logPosition),
   key,
   op: opOf(op),
   version,
@@ -91,7 +91,7 @@ const present = <N extends string, T extends string | number | HistoryRecord | I
 
 type RawKey = [k: string, place: number, ver: number, present: boolean, area: string | null, length: number | null, terms: string | null];
 
-async function dumpKeys(ask: Ask, t: Tables, { id }: NamespaceRow, which: { readonly after?: string } | { readonly only: readonly string[] }): Promise<StoredKey[]> {
+async function dumpKeys(ask: Ask, t: Tables, { id }: PgNamespaceRow, which: { readonly after?: string } | { readonly only: readonly string[] }): Promise<StoredKey[]> {
   const isOnly = "only" in which;
   const where = isOnly ? "ns = $1 AND k = ANY($2::text[])" : "ns = $1 AND k > $2";
   const part = (table: string, isPresent: boolean): string => `(SELECT k, place, ver, ${isPresent} AS present FROM ${table} WHERE ${where} ORDER BY k LIMIT $3)`;
@@ -104,18 +104,23 @@ async function dumpKeys(ask: Ask, t: Tables, { id }: NamespaceRow, which: { read
       values: [id, isOnly ? texts(which.only) : (which.after ?? ""), limits.dumpRecordsMax + limits.commitRowsMax + 1],
     },
   ]);
-  return ((answer as Answer).rows as unknown as RawKey[]).map(([key, place, version, isPresent, area, length, terms]) => ({
+  return ((answer as StatementResult).rows as unknown as RawKey[]).map(([key, logPosition, version, isPresent, area, length, terms]) => ({
     kind: "key",
     key,
-    revision: revisionAt(place),
-    seq: seqAt(place),
+    revision: revisionAt(logPosition),
+    seq: seqAt(logPosition),
     version,
     present: isPresent,
     ...present("index", area === null ? undefined : { area, length: length as number, terms: JSON.parse(terms as string) as IndexedText["terms"] }),
   }));
 }
 
-async function dumpRequests(ask: Ask, t: Tables, { id }: NamespaceRow, { keptUntilMs, key }: { readonly keptUntilMs: number; readonly key?: string }): Promise<StoredRequestKey[]> {
+async function dumpRequests(
+  ask: Ask,
+  t: Tables,
+  { id }: PgNamespaceRow,
+  { keptUntilMs, key }: { readonly keptUntilMs: number; readonly key?: string },
+): Promise<StoredRequestKey[]> {
   const [answer] = await ask([
     {
       name: `dump-requests-${key === undefined ? "from" : "after"}`,
@@ -123,7 +128,7 @@ async function dumpRequests(ask: Ask, t: Tables, { id }: NamespaceRow, { keptUnt
       values: [id, keptUntilMs, limits.dumpRecordsMax + 1, ...(key === undefined ? [] : [key])],
     },
   ]);
-  return ((answer as Answer).rows as unknown as [string, string, number, string][]).map(([name, fingerprint, kept, outcome]) => ({
+  return ((answer as StatementResult).rows as unknown as [string, string, number, string][]).map(([name, fingerprint, kept, outcome]) => ({
     kind: "request",
     key: name,
     fingerprint,

@@ -1,11 +1,11 @@
 import type { Json } from "../../kernel/json.ts";
 import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import { historyMark } from "./history-mark.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceRow } from "./namespace-row.ts";
 import { isServedByOther } from "./namespace-row.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
 import { writtenTables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import { texts } from "./sql-arrays.ts";
 
 /** How far clocks may be apart before health says so. */
@@ -30,13 +30,13 @@ export const readSettings = (t: Tables): Statement[] => [
 ];
 
 export interface HealthSources {
-  readonly answers: readonly Answer[];
-  readonly space: NamespaceRow;
+  readonly answers: readonly StatementResult[];
+  readonly space: PgNamespaceRow;
   readonly schema: string;
   readonly isDirect: boolean;
   readonly isEncrypted: boolean;
   readonly identity: string | null;
-  readonly hears: boolean | undefined;
+  readonly isListening: boolean | undefined;
   readonly connections: number;
   readonly roundTripMs: number;
   /** The server's clock minus this machine's, at the middle of the round trip. */
@@ -54,7 +54,7 @@ export function healthOf({ answers, space, ...from }: HealthSources): EngineHeal
     schema_version: Number(version[0]),
     encrypted: from.isEncrypted,
     pooler_between: !from.isDirect,
-    notifications: from.hears === undefined ? "not asked for yet" : from.hears ? "arrive" : "do not arrive: polling",
+    notifications: from.isListening === undefined ? "not asked for yet" : from.isListening ? "arrive" : "do not arrive: polling",
     connections: from.connections,
     deadline_ms: from.deadlineMs,
     round_trip_ms: Math.round(from.roundTripMs * 10) / 10,
@@ -107,7 +107,7 @@ function rightsWarnings(schema: string, [role, rights, tables]: MissingRights): 
   ];
 }
 
-function clockWarnings({ nowMs, hostMs }: NamespaceRow, differenceMs: number): EngineWarning[] {
+function clockWarnings({ nowMs, hostMs }: PgNamespaceRow, differenceMs: number): EngineWarning[] {
   const warnings: EngineWarning[] = [];
   if (nowMs - hostMs > clockApartMaxMs)
     warnings.push({
@@ -122,7 +122,7 @@ function clockWarnings({ nowMs, hostMs }: NamespaceRow, differenceMs: number): E
   return warnings;
 }
 
-function historyWarnings(space: NamespaceRow, identity: string | null): EngineWarning[] {
+function historyWarnings(space: PgNamespaceRow, identity: string | null): EngineWarning[] {
   const { gaps, base } = space;
   const warnings: EngineWarning[] = [];
   const last = gaps.at(-1);

@@ -1,22 +1,22 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import { requireFilling } from "../../store/engine-rules.ts";
-import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
+import { logPositionOf, revisionAt, seqAt } from "../../store/log-position.ts";
 import type { PlannedRow } from "../../store/plan-batch.ts";
 import { jumps } from "../../store/plan-batch.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
-import type { BatchPlace } from "./commit-batch.ts";
+import type { NamespaceHandle } from "./commit-batch.ts";
 import { historyMark } from "./history-mark.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceRow } from "./namespace-row.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
 import { lockSpace } from "./reclaim.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import { bigintArray, booleanArray, texts } from "./sql-arrays.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import type { Grave, OwnedKeys, Standing } from "./write-rows.ts";
-import { bury, graveOf, keepRequests, own, removeEntries, standing, unbury, writeNamespace, writeRows } from "./write-rows.ts";
+import type { KeyState, OwnedKeys, TombstoneRow } from "./write-rows.ts";
+import { deleteTombstones, keepRequests, keyState, own, removeEntries, tombstoneRowOf, writeNamespace, writeRows, writeTombstones } from "./write-rows.ts";
 
 /** What is there before records are taken over. */
 interface Found {
@@ -25,27 +25,33 @@ interface Found {
   /** Of the rows that are offered again, those that are there. */
   readonly known: ReadonlySet<number>;
   readonly entries: ReadonlyMap<string, Head & { readonly findable: boolean }>;
-  readonly buried: ReadonlyMap<string, Head>;
+  readonly tombstones: ReadonlyMap<string, Head>;
 }
 
 /** Where the chain of a key begins. */
 interface Head {
-  readonly place: number;
+  readonly logPosition: number;
   readonly anchor: number | undefined;
 }
 
 /** A row with its place in the chain of its key. */
 type LinkedRow = StoredLogRow & PlannedRow;
 
-const placeName = (place: number): string => `${revisionAt(place)}.${seqAt(place)}`;
+const rowName = (logPosition: number): string => `${revisionAt(logPosition)}.${seqAt(logPosition)}`;
 
 /** Takes over records of another store in one transaction: what there was and is under their keys is looked up in one go, all of it written in another. */
-export async function loadRecords(tx: Transaction, place: BatchPlace, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): Promise<void> {
-  const { tables: t } = place;
+export async function loadRecords(
+  tx: Transaction,
+  namespaceHandle: NamespaceHandle,
+  records: readonly StoredRecord[],
+  facts: NamespaceFacts | undefined,
+  by: string | undefined,
+): Promise<void> {
+  const { tables: t } = namespaceHandle;
   const rows = records.filter((record): record is StoredLogRow => record.kind === "log");
   const keys = records.filter((record): record is StoredKey => record.kind === "key");
   const requests = records.filter((record): record is StoredRequestKey => record.kind === "request");
-  const [space, ...answers] = await lockSpace(tx, place, ...foundStatements(t, place.id, rows, keys));
+  const [space, ...answers] = await lockSpace(tx, namespaceHandle, ...foundStatements(t, namespaceHandle.id, rows, keys));
   requireFilling(space.seal, by);
   const found = toFound(answers);
   const fresh = requireOrder(rows, found);
@@ -67,7 +73,7 @@ export async function loadRecords(tx: Transaction, place: BatchPlace, records: r
     // From here on: a dump made before the first commit must know it too.
     space.servedBy = historyMark(tx.session.facts.identity, space);
   }
-  if (fresh.length > 0) statements.push(writeRows(t, { spaces: [], ids: fresh.map(() => space.id), rows: fresh, standings: fresh.map((row) => state.standingOf(row)) }));
+  if (fresh.length > 0) statements.push(writeRows(t, { spaces: [], ids: fresh.map(() => space.id), rows: fresh, keyStates: fresh.map((row) => state.keyStateOf(row)) }));
   await tx.commit([...statements, writeNamespace(t, space)]);
 }
 
@@ -78,15 +84,15 @@ function foundStatements(t: Tables, id: number, rows: readonly StoredLogRow[], k
     {
       name: "known",
       text: `SELECT place FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`,
-      values: [id, bigintArray(rows, ({ revision, seq }) => placeOf(revision, seq))],
+      values: [id, bigintArray(rows, ({ revision, seq }) => logPositionOf(revision, seq))],
     },
     { name: "entries-there", text: `SELECT k, place, anchor, findable FROM ${t.kv} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
-    { name: "buried-there", text: `SELECT k, place, anchor FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
+    { name: "tombstones-there", text: `SELECT k, place, anchor FROM ${t.tombstone} WHERE ns = $1 AND k = ANY($2::text[])`, values: [id, named] },
   ];
 }
 
-function toFound(answers: readonly Answer[]): Found {
-  const [newest, known, entries, buried] = answers.map(({ rows }) => rows) as unknown as [
+function toFound(answers: readonly StatementResult[]): Found {
+  const [newest, known, entries, tombstones] = answers.map(({ rows }) => rows) as unknown as [
     [number][],
     [number][],
     [string, number, number | null, boolean][],
@@ -94,37 +100,37 @@ function toFound(answers: readonly Answer[]): Found {
   ];
   return {
     newest: newest[0]?.[0] ?? 0,
-    known: new Set(known.map(([place]) => place)),
-    entries: new Map(entries.map(([key, place, anchor, findable]) => [key, { place, anchor: anchor ?? undefined, findable }])),
-    buried: new Map(buried.map(([key, place, anchor]) => [key, { place, anchor: anchor ?? undefined }])),
+    known: new Set(known.map(([logPosition]) => logPosition)),
+    entries: new Map(entries.map(([key, logPosition, anchor, findable]) => [key, { logPosition, anchor: anchor ?? undefined, findable }])),
+    tombstones: new Map(tombstones.map(([key, logPosition, anchor]) => [key, { logPosition, anchor: anchor ?? undefined }])),
   };
 }
 
 /** The rows that are new, each linked to the one before it of its key. The same ones again change nothing; older ones that are not there would be out of order. */
-function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known, entries, buried }: Found): LinkedRow[] {
+function requireOrder(rows: readonly StoredLogRow[], { newest: stored, known, entries, tombstones }: Found): LinkedRow[] {
   let newest = stored;
   const heads = new Map<string, Head>();
   const fresh: LinkedRow[] = [];
   for (const row of rows) {
-    const place = placeOf(row.revision, row.seq);
-    if (place > newest) {
-      const latest = heads.get(row.key) ?? entries.get(row.key) ?? buried.get(row.key);
+    const logPosition = logPositionOf(row.revision, row.seq);
+    if (logPosition > newest) {
+      const latest = heads.get(row.key) ?? entries.get(row.key) ?? tombstones.get(row.key);
       // What a page remembered of the key may be of later than this row; a chain only leads back.
-      const head = latest !== undefined && latest.place < place ? latest : undefined;
-      fresh.push({ ...row, place, previous: head?.place, anchor: head?.anchor });
-      heads.set(row.key, { place, anchor: jumps(row) ? place : head?.anchor });
-      newest = place;
-    } else if (!known.has(place)) throw new HoldfastError("invalid_input", `records: log row ${placeName(place)} comes after ${placeName(newest)}; rows must be in order`);
+      const head = latest !== undefined && latest.logPosition < logPosition ? latest : undefined;
+      fresh.push({ ...row, logPosition, previous: head?.logPosition, anchor: head?.anchor });
+      heads.set(row.key, { logPosition, anchor: jumps(row) ? logPosition : head?.anchor });
+      newest = logPosition;
+    } else if (!known.has(logPosition)) throw new HoldfastError("invalid_input", `records: log row ${rowName(logPosition)} comes after ${rowName(newest)}; rows must be in order`);
   }
   return fresh;
 }
 
-/** Entries and graves under the keys of one load, as they come out of it. */
+/** Entries and tombstones under the keys of one load, as they come out of it. */
 class FillingState {
   readonly #id: number;
   readonly #found: Found;
   readonly #newest = new Map<string, LinkedRow>();
-  readonly #graves = new Map<string, Grave>();
+  readonly #tombstoneRows = new Map<string, TombstoneRow>();
   readonly #texts = new Map<string, AddedText | undefined>();
 
   constructor(id: number, found: Found) {
@@ -133,7 +139,7 @@ class FillingState {
   }
 
   /** A live entry follows from its newest row. */
-  takeRow(space: NamespaceRow, row: LinkedRow): void {
+  takeRow(space: PgNamespaceRow, row: LinkedRow): void {
     space.revision = Math.max(space.revision, row.revision);
     space.clockMs = Math.max(space.clockMs, row.atMs);
     this.#newest.set(row.key, row);
@@ -144,40 +150,40 @@ class FillingState {
     const entry = row === undefined ? this.#found.entries.get(key) : row.op === "put" ? row : undefined;
     if (!present) {
       // What the log told of the key is never less right than a page that speaks of it.
-      if (row === undefined && entry === undefined && !this.#found.buried.has(key) && !this.#graves.has(key))
-        this.#graves.set(key, { id: this.#id, key, place: placeOf(revision, seq), version });
+      if (row === undefined && entry === undefined && !this.#found.tombstones.has(key) && !this.#tombstoneRows.has(key))
+        this.#tombstoneRows.set(key, { id: this.#id, key, logPosition: logPositionOf(revision, seq), version });
       return;
     }
     // A page may be older than the log that was loaded since: then a later page brings the text.
-    const place = placeOf(revision, seq);
-    if (entry?.place !== place) return;
-    this.#texts.set(key, index && { key, place, index });
+    const logPosition = logPositionOf(revision, seq);
+    if (entry?.logPosition !== logPosition) return;
+    this.#texts.set(key, index && { key, logPosition, index });
   }
 
-  standingOf(row: PlannedRow): Standing {
-    if (row.op !== "put" || this.#newest.get(row.key) !== row) return standing.none;
-    return this.#texts.get(row.key) === undefined ? standing.entry : standing.findable;
+  keyStateOf(row: PlannedRow): KeyState {
+    if (row.op !== "put" || this.#newest.get(row.key) !== row) return keyState.none;
+    return this.#texts.get(row.key) === undefined ? keyState.entry : keyState.findable;
   }
 
-  async statements(tx: Transaction, t: Tables, space: NamespaceRow): Promise<Statement[]> {
+  async statements(tx: Transaction, t: Tables, space: PgNamespaceRow): Promise<Statement[]> {
     const { id } = space;
-    const { entries, buried } = this.#found;
+    const { entries, tombstones } = this.#found;
     const removed: OwnedKeys = { ids: [], keys: [] };
-    const unburied: OwnedKeys = { ids: [], keys: [] };
-    const graves = new Map(this.#graves);
+    const removedTombstones: OwnedKeys = { ids: [], keys: [] };
+    const tombstoneRows = new Map(this.#tombstoneRows);
     for (const [key, row] of this.#newest) {
       if (row.op === "put") {
-        if (buried.has(key)) own(unburied, id, key);
+        if (tombstones.has(key)) own(removedTombstones, id, key);
       } else {
         if (entries.has(key)) own(removed, id, key);
-        graves.set(key, graveOf(id, row));
+        tombstoneRows.set(key, tombstoneRowOf(id, row));
       }
     }
-    space.tombstones += [...graves.keys()].filter((key) => !buried.has(key)).length - unburied.keys.length;
+    space.tombstones += [...tombstoneRows.keys()].filter((key) => !tombstones.has(key)).length - removedTombstones.keys.length;
     const statements: Statement[] = [];
     if (removed.keys.length > 0) statements.push(removeEntries(t, removed));
-    if (graves.size > 0) statements.push(bury(t, [...graves.values()]));
-    if (unburied.keys.length > 0) statements.push(unbury(t, unburied));
+    if (tombstoneRows.size > 0) statements.push(writeTombstones(t, [...tombstoneRows.values()]));
+    if (removedTombstones.keys.length > 0) statements.push(deleteTombstones(t, removedTombstones));
     return [...statements, ...(await this.#textStatements(tx, t, id))];
   }
 
@@ -190,7 +196,7 @@ class FillingState {
     const [documents, areas] = await tx.ask([readDocuments(t, id, unfindable), readAreas(t, id)]);
     const marked = [...this.#texts.keys()].filter((key) => !this.#newest.has(key));
     return [
-      ...indexStatements(t, id, areas as Answer, toDocuments(documents as Answer), added),
+      ...indexStatements(t, id, areas as StatementResult, toDocuments(documents as StatementResult), added),
       {
         name: "mark-findable",
         text: `UPDATE ${t.kv} kv SET findable = m.findable FROM unnest($2::text[], $3::boolean[]) AS m (k, findable) WHERE kv.ns = $1 AND kv.k = m.k`,
@@ -214,9 +220,9 @@ const emptied = (t: Tables): readonly (readonly [table: string, key: string])[] 
 const clearedPerSlice = 5_000;
 
 /** One slice of emptying a namespace that is sealed as `filling`; false when nothing was left and the seal is gone with the row. */
-export async function clearSlice(tx: Transaction, place: BatchPlace): Promise<boolean> {
-  const { tables: t, id } = place;
-  const [space] = await lockSpace(tx, place);
+export async function clearSlice(tx: Transaction, namespaceHandle: NamespaceHandle): Promise<boolean> {
+  const { tables: t, id } = namespaceHandle;
+  const [space] = await lockSpace(tx, namespaceHandle);
   requireFilling(space.seal);
   const slices = await tx.ask(
     emptied(t).map(

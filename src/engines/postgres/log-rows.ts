@@ -1,5 +1,5 @@
 import type { Json } from "../../kernel/json.ts";
-import { revisionAt, seqAt } from "../../store/place.ts";
+import { revisionAt, seqAt } from "../../store/log-position.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
 
 /** `op` as the log keeps it. */
@@ -13,11 +13,11 @@ export type RawEntry = readonly [k: string, place: number, ver: number, exp: num
 
 const parse = (text: string | null | undefined): Json => (text === null || text === undefined ? null : (JSON.parse(text) as Json));
 
-export const toEntry = ([key, place, version, exp, createdAtMs, updatedAtMs, writer, agent, v]: RawEntry): Entry => ({
+export const toEntry = ([key, logPosition, version, exp, createdAtMs, updatedAtMs, writer, agent, v]: RawEntry): Entry => ({
   key,
   value: parse(v),
   version,
-  revision: revisionAt(place),
+  revision: revisionAt(logPosition),
   createdAtMs,
   updatedAtMs,
   expiresAtMs: exp ?? undefined,
@@ -28,7 +28,7 @@ export const toEntry = ([key, place, version, exp, createdAtMs, updatedAtMs, wri
 /** A row of the log; the value last, and only when it is wanted. */
 export const logColumns = (from: string, values: boolean): string =>
   `${["place", "k", "op", "ver", "exp", "at", "writer", "agent", "kind", "act", "subject"].map((column) => `${from}.${column}`).join(", ")}${values ? `, ${from}.v` : ""}`;
-export type RawLogRow = readonly [
+export type PgLogRow = readonly [
   place: number,
   k: string,
   op: number,
@@ -43,9 +43,9 @@ export type RawLogRow = readonly [
   v?: string | null,
 ];
 
-export const toLogRow = ([place, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: RawLogRow): LogRow => ({
-  revision: revisionAt(place),
-  seq: seqAt(place),
+export const toLogRow = ([logPosition, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: PgLogRow): LogRow => ({
+  revision: revisionAt(logPosition),
+  seq: seqAt(logPosition),
   key,
   op: opOf(op),
   version,

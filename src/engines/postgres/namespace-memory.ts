@@ -1,9 +1,9 @@
 import type { Clock } from "../../kernel/clock.ts";
-import type { BatchSource, Buried, StoredSlot } from "../../store/plan-batch.ts";
+import type { BatchSource, StoredSlot, Tombstone } from "../../store/plan-batch.ts";
 import { BatchPlan, jumps } from "../../store/plan-batch.ts";
 import type { CommitResult, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
 import { lapseText, parseLapse } from "./log-rows.ts";
-import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { hostClock, isServedByOther } from "./namespace-row.ts";
 import type { Tables } from "./schema.ts";
 import { bigintArray, intArray } from "./sql-arrays.ts";
@@ -15,17 +15,17 @@ export type KnownSlot = Mutable<StoredSlot> & { lapse: string | null };
 /** What lies under keys: there, remembered, or (neither) known to be nothing. */
 export interface KnownKeys {
   readonly slots: Map<string, KnownSlot>;
-  readonly buried: Map<string, Buried>;
+  readonly tombstones: Map<string, Tombstone>;
   readonly nothing: Set<string>;
 }
 
 export type KnownRequests = ReadonlyMap<string, StoredRequest & { readonly keptUntilMs: number }>;
 
-export const noKeys = (): KnownKeys => ({ slots: new Map(), buried: new Map(), nothing: new Set() });
+export const noKeys = (): KnownKeys => ({ slots: new Map(), tombstones: new Map(), nothing: new Set() });
 
 /** Answers a plan from what is known. An entry that breaks a check is promised and filled in before anybody sees it. */
 export class KnownSource implements BatchSource {
-  readonly wanted: { readonly place: number; readonly entry: Entry }[] = [];
+  readonly wanted: { readonly logPosition: number; readonly entry: Entry }[] = [];
   readonly #keys: KnownKeys;
   readonly #requests: KnownRequests;
 
@@ -38,8 +38,8 @@ export class KnownSource implements BatchSource {
     return this.#keys.slots.get(key);
   }
 
-  readBuried(key: string): Buried | undefined {
-    return this.#keys.buried.get(key);
+  readTombstone(key: string): Tombstone | undefined {
+    return this.#keys.tombstones.get(key);
   }
 
   readRequest(key: string, nowMs: number): StoredRequest | undefined {
@@ -51,9 +51,9 @@ export class KnownSource implements BatchSource {
     return parseLapse(this.#keys.slots.get(key)?.lapse ?? null);
   }
 
-  readEntry(_key: string, { place }: StoredSlot): Entry {
+  readEntry(_key: string, { logPosition }: StoredSlot): Entry {
     const entry = {} as Entry;
-    this.wanted.push({ place, entry });
+    this.wanted.push({ logPosition, entry });
     return entry;
   }
 }
@@ -63,9 +63,9 @@ export interface RememberedPlan {
   readonly plan: BatchPlan;
   readonly results: readonly CommitResult[];
   /** As the plan leaves it. */
-  readonly space: NamespaceRow;
+  readonly space: PgNamespaceRow;
   /** As it was remembered. */
-  readonly known: NamespaceRow;
+  readonly known: PgNamespaceRow;
   /** The next moment at which something that the batch names expires. What was decided by the remembered clock is, before that, what the server's own would have decided. */
   readonly untilMs: number;
 }
@@ -108,7 +108,7 @@ const restMax = 256;
 export class NamespaceMemory {
   readonly #timeSource: Clock | undefined;
   #keys = noKeys();
-  #space: NamespaceRow | undefined;
+  #space: PgNamespaceRow | undefined;
   #learntMs = 0;
   #rest = 0;
   #nextRest = 1;
@@ -121,7 +121,7 @@ export class NamespaceMemory {
   }
 
   /** Decides the batch, if everything it needs is known; undefined otherwise. Nothing is changed by it. */
-  plan(clock: NamespaceClock, namespace: string, identity: string | null, commits: readonly PreparedCommit[]): RememberedPlan | undefined {
+  plan(clock: PgNamespaceClock, namespace: string, identity: string | null, commits: readonly PreparedCommit[]): RememberedPlan | undefined {
     if (this.#rest > 0) {
       this.#rest -= 1;
       return undefined;
@@ -133,7 +133,7 @@ export class NamespaceMemory {
     if (known.seal !== undefined && known.seal.state !== "copying") return undefined;
     if (!this.#knows(commits)) return undefined;
     const hostMs = this.#timeSource?.nowMs() ?? known.hostMs + Math.ceil(elapsedMs);
-    const space: NamespaceRow = { ...known };
+    const space: PgNamespaceRow = { ...known };
     space.hostMs = hostMs;
     space.nowMs = clock.nowMs(namespace, Math.max(hostMs, known.clockMs));
     const source = new KnownSource(this.#keys);
@@ -160,19 +160,19 @@ export class NamespaceMemory {
   }
 
   /** After a commit that looked first: how it left the namespace and the keys it named. What was known of others holds only if nobody wrote in between. */
-  learn(space: NamespaceRow, plan: BatchPlan, { slots, buried, nothing }: KnownKeys): void {
+  learn(space: PgNamespaceRow, plan: BatchPlan, { slots, tombstones, nothing }: KnownKeys): void {
     const known = this.#keys;
     this.#isContended = this.#left !== undefined && this.#left !== space.changes;
-    if (this.#space?.changes !== space.changes || known.slots.size + known.buried.size + known.nothing.size > keysMax) this.#keys = noKeys();
+    if (this.#space?.changes !== space.changes || known.slots.size + known.tombstones.size + known.nothing.size > keysMax) this.#keys = noKeys();
     for (const [key, slot] of slots) this.#set(key, slot);
-    for (const [key, grave] of buried) this.#set(key, undefined, grave);
+    for (const [key, tombstone] of tombstones) this.#set(key, undefined, tombstone);
     for (const key of nothing) this.#set(key);
     this.#learntMs = performance.now();
     this.#note(space, plan);
   }
 
   /** What was remembered for the plan is no longer so: others have written meanwhile. */
-  isInVain({ known }: RememberedPlan, found: NamespaceRow): boolean {
+  isInVain({ known }: RememberedPlan, found: PgNamespaceRow): boolean {
     return found.changes !== known.changes || found.revision !== known.revision || found.tableOid !== known.tableOid;
   }
 
@@ -187,47 +187,47 @@ export class NamespaceMemory {
     this.#nextRest = Math.min(restMax, this.#nextRest * 2);
   }
 
-  #note(space: NamespaceRow, plan: BatchPlan): void {
+  #note(space: PgNamespaceRow, plan: BatchPlan): void {
     for (const [key, { present, row, index }] of plan.changed()) {
-      const { place, version, createdAtMs, expiresAtMs } = row;
-      const anchor = jumps(row) ? place : row.anchor;
+      const { logPosition, version, createdAtMs, expiresAtMs } = row;
+      const anchor = jumps(row) ? logPosition : row.anchor;
       const slot = present ? this.#keys.slots.get(key) : undefined;
       if (slot !== undefined) {
         // In its place: thousands of new objects that live long would be the collector's work.
-        slot.place = place;
+        slot.logPosition = logPosition;
         slot.version = version;
         slot.anchor = anchor;
         slot.createdAtMs = createdAtMs;
         slot.expiresAtMs = expiresAtMs;
         slot.findable = index !== undefined;
         slot.lapse = lapseText(row.lapse);
-      } else if (present) this.#set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: index !== undefined, lapse: lapseText(row.lapse) });
-      else this.#set(key, undefined, { place, version, anchor });
+      } else if (present) this.#set(key, { logPosition, version, anchor, createdAtMs, expiresAtMs, findable: index !== undefined, lapse: lapseText(row.lapse) });
+      else this.#set(key, undefined, { logPosition, version, anchor });
     }
     space.changes += 1;
     this.#left = space.changes;
     this.#space = space;
   }
 
-  #set(key: string, slot?: KnownSlot, grave?: Buried): void {
-    const { slots, buried, nothing } = this.#keys;
+  #set(key: string, slot?: KnownSlot, tombstone?: Tombstone): void {
+    const { slots, tombstones, nothing } = this.#keys;
     if (slot === undefined) slots.delete(key);
     else slots.set(key, slot);
-    if (grave === undefined) buried.delete(key);
-    else buried.set(key, grave);
-    if (slot === undefined && grave === undefined) nothing.add(key);
+    if (tombstone === undefined) tombstones.delete(key);
+    else tombstones.set(key, tombstone);
+    if (slot === undefined && tombstone === undefined) nothing.add(key);
     else nothing.delete(key);
   }
 
   /** Request keys and texts to search by are not remembered. */
   #knows(commits: readonly PreparedCommit[]): boolean {
-    const { slots, buried, nothing } = this.#keys;
+    const { slots, tombstones, nothing } = this.#keys;
     for (const { checks, writes, request } of commits) {
       if (request !== undefined) return false;
-      for (const { key } of checks) if (!slots.has(key) && !buried.has(key) && !nothing.has(key)) return false;
+      for (const { key } of checks) if (!slots.has(key) && !tombstones.has(key) && !nothing.has(key)) return false;
       for (const write of writes) {
         const slot = slots.get(write.key);
-        if (slot === undefined ? !buried.has(write.key) && !nothing.has(write.key) : slot.findable) return false;
+        if (slot === undefined ? !tombstones.has(write.key) && !nothing.has(write.key) : slot.findable) return false;
         if (write.op === "put" && write.index !== undefined) return false;
       }
     }

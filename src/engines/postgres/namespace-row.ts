@@ -2,14 +2,14 @@ import type { Clock } from "../../kernel/clock.ts";
 import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
 import type { NamespaceFacts, Revision, Seal } from "../../store/store.ts";
 import { historyMark, isOtherHistory, keptMark } from "./history-mark.ts";
+import type { Statement } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { Statement } from "./session.ts";
 import { numbers } from "./sql-arrays.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A namespace as its row says, at the moment of a statement. */
-export interface NamespaceRow extends Mutable<NamespaceFacts> {
+export interface PgNamespaceRow extends Mutable<NamespaceFacts> {
   /** 0: nothing was ever committed to it. */
   id: number;
   tombstones: number;
@@ -60,12 +60,12 @@ export const withNamespace = (t: Tables, recursive = ""): string =>
 /** The facts, in one row of the answer only. */
 export const factsOnce = "CASE WHEN row_number() OVER () = 1 THEN n.facts END";
 
-export function factsOf(rows: readonly (readonly unknown[])[], clock: NamespaceClock, name: string): NamespaceRow {
+export function factsOf(rows: readonly (readonly unknown[])[], clock: PgNamespaceClock, name: string): PgNamespaceRow {
   for (const row of rows) if (row[0] !== null) return unpackFacts(row[0] as string, clock, name);
   throw new RangeError("An answer came without the namespace's facts.");
 }
 
-export function unpackFacts(text: string, clock: NamespaceClock, name: string): NamespaceRow {
+export function unpackFacts(text: string, clock: PgNamespaceClock, name: string): PgNamespaceRow {
   const [id, revision, clockMs, compacted, compactedAtMs, versionFloor, tombstones, base, gaps, seal, servedBy, changes, tableOid, hostMs] = JSON.parse(text) as Packed;
   if (id === null) {
     const nothing = {
@@ -104,13 +104,13 @@ export function unpackFacts(text: string, clock: NamespaceClock, name: string): 
 }
 
 /** The two times of a namespace's row, from the server's clock and the row's. */
-export const seenAs = (clock: NamespaceClock, name: string, hostMs: number, clockMs: number): Pick<NamespaceRow, "hostMs" | "nowMs"> => ({
+export const seenAs = (clock: PgNamespaceClock, name: string, hostMs: number, clockMs: number): Pick<PgNamespaceRow, "hostMs" | "nowMs"> => ({
   hostMs,
   nowMs: clock.nowMs(name, Math.max(hostMs, clockMs)),
 });
 
 /** What this process has answered with, so that what a reader saw expire stays expired and a history that went back is noticed. */
-export class NamespaceClock {
+export class PgNamespaceClock {
   readonly #timeSource: Clock | undefined;
   readonly #shownMs = new Map<string, number>();
   readonly #revisions = new Map<string, Revision>();
@@ -138,11 +138,11 @@ export class NamespaceClock {
   }
 
   /** Somebody is answered with this time, or by it. */
-  show(name: string, { nowMs }: Pick<NamespaceRow, "nowMs">): void {
+  show(name: string, { nowMs }: Pick<PgNamespaceRow, "nowMs">): void {
     this.#shownMs.set(name, nowMs);
   }
 
-  seeRevision(name: string, { revision }: Pick<NamespaceRow, "revision">): void {
+  seeRevision(name: string, { revision }: Pick<PgNamespaceRow, "revision">): void {
     if (revision > (this.#revisions.get(name) ?? 0)) this.#revisions.set(name, revision);
   }
 
@@ -176,7 +176,7 @@ export const insertNamespace = (t: Tables, name: string): Statement => ({
   values: [name],
 });
 
-export function isServedByOther(row: NamespaceRow, identity: string | null): boolean {
+export function isServedByOther(row: PgNamespaceRow, identity: string | null): boolean {
   if (row.servedBy === null || row.revision === 0) return false;
   const mark = historyMark(identity, row);
   return row.servedBy !== mark && isOtherHistory(row.servedBy, mark);
@@ -186,7 +186,7 @@ export function isServedByOther(row: NamespaceRow, identity: string | null): boo
  * Called under the lock, before anything is decided. A revision below one that was seen, or another history than the one that wrote last (a replica was promoted,
  * a backup restored): commits may be missing whose revisions and versions are in somebody's hands. The namespace goes on above all of them.
  */
-export function leapIfWentBack(row: NamespaceRow, identity: string | null, seen: Revision): boolean {
+export function leapIfWentBack(row: PgNamespaceRow, identity: string | null, seen: Revision): boolean {
   const isOther = isServedByOther(row, identity);
   const wentBack = row.revision < seen;
   row.servedBy = keptMark(row.servedBy, historyMark(identity, row));

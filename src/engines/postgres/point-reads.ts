@@ -1,12 +1,12 @@
 import type { Snapshot } from "../../store/store.ts";
-import { Lanes } from "./lanes.ts";
+import { BatchScheduler } from "./batch-scheduler.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
-import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { withNamespace } from "./namespace-row.ts";
-import type { Roads } from "./roads.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
+import type { PostgresConnections } from "./postgres-connections.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import { texts } from "./sql-arrays.ts";
 
 /** Keys in one statement at most: their values may be large. */
@@ -24,33 +24,33 @@ interface Asked {
 
 export interface PointReading {
   readonly tables: Tables;
-  readonly clock: NamespaceClock;
+  readonly clock: PgNamespaceClock;
   /** The facts that came with an answer, if the namespace may be read. */
-  readonly readable: (answer: Answer, namespace: string) => NamespaceRow;
+  readonly readable: (answer: StatementResult, namespace: string) => PgNamespaceRow;
 }
 
 /** Reads of single keys that are asked for at the same time, in one statement: they are as of one moment, which is after each of them was asked for. */
 export class PointReads {
-  readonly #roads: Roads;
+  readonly #connections: PostgresConnections;
   readonly #reading: PointReading;
-  readonly #lanes = new Lanes(statementsMax, () => this.#begin());
+  readonly #scheduler = new BatchScheduler(statementsMax, () => this.#begin());
   #waiting: Asked[] = [];
 
-  constructor(roads: Roads, reading: PointReading) {
-    this.#roads = roads;
+  constructor(connections: PostgresConnections, reading: PointReading) {
+    this.#connections = connections;
     this.#reading = reading;
   }
 
   read(namespace: string, key: string, hasValue: boolean): Promise<Snapshot> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ namespace, key, hasValue, resolve, reject });
-      this.#lanes.due();
+      this.#scheduler.schedule();
     });
   }
 
   #begin(): boolean {
     const group = this.#take();
-    if (group.length > 0) void this.#lanes.run(() => this.#ask(group));
+    if (group.length > 0) void this.#scheduler.run(() => this.#ask(group));
     return group.length > 0;
   }
 
@@ -72,7 +72,7 @@ export class PointReads {
     const [{ namespace, hasValue }] = group as readonly [Asked];
     const { tables, clock, readable } = this.#reading;
     try {
-      const answer = await this.#roads.ask(
+      const answer = await this.#connections.ask(
         readKeys(
           tables,
           clock.parameters(namespace),

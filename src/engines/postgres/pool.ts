@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../kernel/errors.ts";
+import { remaining } from "./pg-session.ts";
 import { DeadlineError } from "./postgres-errors.ts";
-import { remaining } from "./session.ts";
 
 export interface Pooled {
   readonly isLost: boolean;

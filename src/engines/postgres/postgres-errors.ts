@@ -124,7 +124,7 @@ export const outcomeUnknown = (cause: unknown): HoldfastError =>
     cause,
   });
 
-export const nobodyNamed = (cause: unknown): HoldfastError =>
+export const unknownUser = (cause: unknown): HoldfastError =>
   new HoldfastError("store_unsupported", "The store's URL names no user, and PostgreSQL does not let in whom the environment names (PGUSER, else the system's user).", {
     hint: "Write the user into the URL: postgres://USER:PASSWORD@HOST:5432/DATABASE.",
     cause,

@@ -1,15 +1,15 @@
 import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf } from "../../store/place.ts";
+import { logPositionOf } from "../../store/log-position.ts";
 import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Revision, Snapshot } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, opCode, toEntry } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOnce, withNamespace } from "./namespace-row.ts";
+import type { Ask, Statement, StatementResult } from "./pg-session.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Ask, Statement } from "./session.ts";
 import { texts } from "./sql-arrays.ts";
 
 /**
@@ -35,7 +35,7 @@ export function readStatement(t: Tables, parameters: readonly unknown[], ranges:
   };
 }
 
-export function toSnapshot(answer: Answer, space: NamespaceRow, { limit = limits.readEntriesMax }: ReadOptions): Snapshot {
+export function toSnapshot(answer: StatementResult, space: PgNamespaceRow, { limit = limits.readEntriesMax }: ReadOptions): Snapshot {
   const rows = answer.rows as unknown as [unknown, ...RawEntry][];
   const found = rows.filter(([, k]) => k !== null);
   return { revision: space.revision, nowMs: space.nowMs, entries: found.slice(0, limit).map(([, ...entry]) => toEntry(entry)), more: found.length > limit };
@@ -45,13 +45,13 @@ export function toSnapshot(answer: Answer, space: NamespaceRow, { limit = limits
 const headsPerRead = 1_024;
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. Expiry is judged by that revision's time. */
-export async function readPast(ask: Ask, t: Tables, space: NamespaceRow, at: Revision, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
+export async function readPast(ask: Ask, t: Tables, space: PgNamespaceRow, at: Revision, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
   if (at > space.revision) throw futureRevisionError(at, space.revision);
   requireKept(at, space);
   const { limit = limits.readEntriesMax, reverse } = options;
-  const bound = placeOf(at + 1);
+  const bound = logPositionOf(at + 1);
   const [newest] = await ask([{ name: "past-time", text: `SELECT at FROM ${t.log} WHERE ns = $1 AND place < $2 ORDER BY place DESC LIMIT 1`, values: [space.id, bound] }]);
-  const judgedAtMs = options.liveAtMs ?? Math.max(space.compactedAtMs, ((newest as Answer).rows[0]?.[0] ?? 0) as number);
+  const judgedAtMs = options.liveAtMs ?? Math.max(space.compactedAtMs, ((newest as StatementResult).rows[0]?.[0] ?? 0) as number);
   const entries: Entry[] = [];
   /** False: there was no room for all of them. */
   const take = (rows: Iterable<RawEntry>): boolean => {
@@ -66,13 +66,13 @@ export async function readPast(ask: Ask, t: Tables, space: NamespaceRow, at: Rev
   for (const part of partsOf(reverse ? ranges.toReversed() : ranges)) {
     if ("keys" in part) {
       const [found] = await ask([pastKeys(t, space.id, part.keys, bound, options)]);
-      const rowOf = new Map(((found as Answer).rows as unknown as RawEntry[]).map((row) => [row[0], row]));
+      const rowOf = new Map(((found as StatementResult).rows as unknown as RawEntry[]).map((row) => [row[0], row]));
       if (!take(part.keys.flatMap((key) => (rowOf.has(key) ? [rowOf.get(key) as RawEntry] : [])))) return answer(true);
       continue;
     }
     for (let rest: Range | undefined = part.range; rest !== undefined; ) {
       const [found] = await ask([pastPage(t, space.id, rest, bound, options)]);
-      const rows = (found as Answer).rows as unknown as [heads: number, last: string | null, ...entry: RawEntry][];
+      const rows = (found as StatementResult).rows as unknown as [heads: number, last: string | null, ...entry: RawEntry][];
       if (!take(rows.map(([, , ...row]) => row))) return answer(true);
       const [heads, last] = rows[0] as (typeof rows)[number];
       rest = heads < headsPerRead || last === null ? undefined : reverse ? rangeBefore(rest, last) : rangeAfter(rest, last);

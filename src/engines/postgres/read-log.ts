@@ -1,14 +1,14 @@
 import { isOneRevision, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf, revisionAt } from "../../store/place.ts";
+import { logPositionOf, revisionAt } from "../../store/log-position.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
-import type { RawLogRow } from "./log-rows.ts";
+import type { PgLogRow } from "./log-rows.ts";
 import { logColumns, toLogRow } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOnce, withNamespace } from "./namespace-row.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import { texts } from "./sql-arrays.ts";
 
 /** Revisions examined by one call: a filter that matches nothing must not walk a whole long history. */
@@ -24,7 +24,7 @@ interface Asked {
 }
 
 function askedBy(query: LogQuery, count: number, alias: string, withRanges: boolean): Asked {
-  const values: unknown[] = [placeOf((query.after ?? 0) + 1), query.before === undefined ? Number.MAX_SAFE_INTEGER : placeOf(query.before), count];
+  const values: unknown[] = [logPositionOf((query.after ?? 0) + 1), query.before === undefined ? Number.MAX_SAFE_INTEGER : logPositionOf(query.before), count];
   const add = (value: unknown): string => `$${values.push(value) + 3}`;
   const conditions: string[] = [];
   const { recorded, ranges } = query;
@@ -62,7 +62,7 @@ const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
  */
 export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
   const { values, filters, direction } = askedBy(query, count, "l", true);
-  const revision = (place: string): string => `(${place} / ${placeOf(1)})`;
+  const revision = (logPosition: string): string => `(${logPosition} / ${logPositionOf(1)})`;
   const near = revision("near.place");
   const span = query.reverse
     ? `greatest(${revision("$4::bigint")}, ${near} - ${revisionsPerCall - 1}) AS first, ${near} AS last`
@@ -72,7 +72,7 @@ export function logByRevision(t: Tables, parameters: readonly unknown[], query: 
     text: `${withNamespace(t)}, span AS MATERIALIZED (
         SELECT ${span} FROM n CROSS JOIN LATERAL (SELECT place FROM ${t.log} WHERE ns = n.id AND place >= $4 AND place < $5 ORDER BY place ${direction} LIMIT 1) near)
       SELECT ${factsOnce}, span.first, span.last, ${logColumns("l", query.values !== false)} FROM n LEFT JOIN span ON true LEFT JOIN LATERAL (
-        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.place >= span.first * ${placeOf(1)} AND l.place < (span.last + 1) * ${placeOf(1)}${filters} ORDER BY l.place ${direction} LIMIT $6) l ON true
+        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.place >= span.first * ${logPositionOf(1)} AND l.place < (span.last + 1) * ${logPositionOf(1)}${filters} ORDER BY l.place ${direction} LIMIT $6) l ON true
       ORDER BY l.place ${direction}`,
     values: [...parameters, ...values],
   };
@@ -88,7 +88,7 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
   const keys = (table: string): string => `SELECT place FROM ${table} WHERE ns = n.id AND k >= r.start COLLATE "C" AND k < r.stop COLLATE "C"`;
   // Who has no agent name makes a comparison unknown, and nothing can be counted by that.
   const wanted = `coalesce(l.place < $5${filters}, false)`;
-  const row = (place: string): string => `(SELECT * FROM ${t.log} WHERE ns = n.id AND place = ${place} AND place >= $4 LIMIT 1) l`;
+  const row = (logPosition: string): string => `(SELECT * FROM ${t.log} WHERE ns = n.id AND place = ${logPosition} AND place >= $4 LIMIT 1) l`;
   // Newest first, a page of each key is enough.
   const enough = query.reverse ? "WHERE w.found < $6" : "";
   return {
@@ -107,20 +107,20 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
   };
 }
 
-type RawRow = [facts: string | null, first: number | null, last: number | null, ...row: RawLogRow];
+type RawRow = [facts: string | null, first: number | null, last: number | null, ...row: PgLogRow];
 
 /** The facts come alone where there is no row. */
-const rowsIn = (raw: readonly RawRow[]): readonly RawRow[] => raw.filter(([, , , place]) => place !== null);
+const rowsIn = (raw: readonly RawRow[]): readonly RawRow[] => raw.filter(([, , , logPosition]) => logPosition !== null);
 
 /** Asks for one row more than the page; again for the rest of its first revision where that is longer than the page. */
-export async function askForPage({ limit = limits.logRowsMax }: LogQuery, ask: (count: number) => Promise<Answer>): Promise<Answer> {
+export async function askForPage({ limit = limits.logRowsMax }: LogQuery, ask: (count: number) => Promise<StatementResult>): Promise<StatementResult> {
   const answer = await ask(rowsToFetch.first(limit));
-  return isOneRevision(rowsIn(answer.rows as unknown as RawRow[]), limit, ([, , , place]) => revisionAt(place)) ? ask(rowsToFetch.again(limit)) : answer;
+  return isOneRevision(rowsIn(answer.rows as unknown as RawRow[]), limit, ([, , , logPosition]) => revisionAt(logPosition)) ? ask(rowsToFetch.again(limit)) : answer;
 }
 
-export const isTooWide = (answer: Answer): boolean => ((answer.rows[0]?.[1] ?? 0) as number) >= narrowRowsMax;
+export const isTooWide = (answer: StatementResult): boolean => ((answer.rows[0]?.[1] ?? 0) as number) >= narrowRowsMax;
 
-export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
+export function toLogPage(answer: StatementResult, space: PgNamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
   const after = query.after ?? 0;
   if (query.after !== undefined && !query.lenient) requireKept(after, space);
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
@@ -135,4 +135,4 @@ export function toLogPage(answer: Answer, space: NamespaceRow, query: LogQuery, 
 }
 
 /** Nobody can continue from inside a gap; nothing lies between its beginning and there. */
-const outsideGaps = (revision: Revision, { gaps }: NamespaceRow): Revision => gaps.find(([kept, base]) => revision > kept && revision < base)?.[0] ?? revision;
+const outsideGaps = (revision: Revision, { gaps }: PgNamespaceRow): Revision => gaps.find(([kept, base]) => revision > kept && revision < base)?.[0] ?? revision;

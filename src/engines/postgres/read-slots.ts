@@ -3,10 +3,10 @@ import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
 import type { KnownKeys, KnownSource } from "./namespace-memory.ts";
 import { noKeys } from "./namespace-memory.ts";
-import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { factsColumn, hostClock, unpackFacts } from "./namespace-row.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Statement } from "./session.ts";
 import { bigintArray, intArray, numbers, texts } from "./sql-arrays.ts";
 
 /** One namespace and what is asked about it. */
@@ -17,8 +17,8 @@ export interface Asked {
 }
 
 /** What was found for one of them. */
-export interface Found {
-  readonly space: NamespaceRow;
+export interface FoundSlots {
+  readonly space: PgNamespaceRow;
   readonly keys: KnownKeys;
   readonly requests: ConstructorParameters<typeof KnownSource>[1];
 }
@@ -50,15 +50,15 @@ export class SlotQuestions {
     }
   }
 
-  statements(t: Tables, clock: NamespaceClock): Statement[] {
+  statements(t: Tables, clock: PgNamespaceClock): Statement[] {
     return [this.#slots(t, clock), ...(this.#requestKeys.length > 0 ? [this.#requests(t)] : [])];
   }
 
   /** In the order asked. */
-  found([slots, kept]: readonly (Answer | undefined)[], clock: NamespaceClock): Found[] {
-    const spaces: NamespaceRow[] = [];
+  found([slots, kept]: readonly (StatementResult | undefined)[], clock: PgNamespaceClock): FoundSlots[] {
+    const spaces: PgNamespaceRow[] = [];
     const keys = this.#asked.map(noKeys);
-    for (const [facts, position, text, lapse] of (slots as Answer).rows as unknown as RawSlot[]) {
+    for (const [facts, position, text, lapse] of (slots as StatementResult).rows as unknown as RawSlot[]) {
       const at = position - 1;
       if (facts === null) noteSlot(keys[this.#owners[at] as number] as KnownKeys, this.#keys[at] as string, text, lapse);
       else spaces[at] = unpackFacts(facts, clock, (this.#asked[at] as Asked).namespace);
@@ -66,14 +66,14 @@ export class SlotQuestions {
     const requests = this.#asked.map(() => new Map());
     for (const [id, key, fingerprint, keptUntilMs, outcome] of (kept?.rows ?? []) as unknown as RawRequest[])
       requests[this.#requestOwners.get(id) as number]?.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
-    return this.#asked.map((_, i) => ({ space: spaces[i] as NamespaceRow, keys: keys[i] as KnownKeys, requests: requests[i] }));
+    return this.#asked.map((_, i) => ({ space: spaces[i] as PgNamespaceRow, keys: keys[i] as KnownKeys, requests: requests[i] }));
   }
 
   /**
    * The facts of each namespace in a row of their own; what is there under the keys, and where nothing is, what is remembered. The numbers of a key come as one text:
    * five or six of an entry (the last is its expiry), three of something remembered, one of neither. As columns, taking them apart would be the costliest part of a commit.
    */
-  #slots(t: Tables, clock: NamespaceClock): Statement {
+  #slots(t: Tables, clock: PgNamespaceClock): Statement {
     return {
       name: "slots",
       text: `SELECT ${factsColumn("h.host")} AS facts, w.i, NULL::text AS numbers, NULL::text AS lapse
@@ -110,17 +110,17 @@ function keysIn(commits: readonly PreparedCommit[]): Set<string> {
 }
 
 function noteSlot(known: KnownKeys, key: string, text: string, lapse: string | null): void {
-  const [place, version, nearest, createdAtMs, findable, expiresAtMs] = text.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
+  const [logPosition, version, nearest, createdAtMs, findable, expiresAtMs] = text.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
   const anchor = nearest === 0 ? undefined : nearest;
   if (version === undefined) known.nothing.add(key);
-  else if (createdAtMs === undefined) known.buried.set(key, { place, version, anchor });
-  else known.slots.set(key, { place, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
+  else if (createdAtMs === undefined) known.tombstones.set(key, { logPosition, version, anchor });
+  else known.slots.set(key, { logPosition, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
 }
 
 /** An entry that is promised to somebody. */
 export interface WantedEntry {
   readonly id: number;
-  readonly place: number;
+  readonly logPosition: number;
   readonly entry: Entry;
 }
 
@@ -128,9 +128,9 @@ export interface WantedEntry {
 export const readWanted = (t: Tables, wanted: readonly WantedEntry[]): Statement => ({
   name: "entries",
   text: `SELECT u.i, ${entryColumns("l")} FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY AS u (ns, place, i) CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = u.ns AND place = u.place LIMIT 1) l`,
-  values: [intArray(wanted, ({ id }) => id), bigintArray(wanted, ({ place }) => place)],
+  values: [intArray(wanted, ({ id }) => id), bigintArray(wanted, ({ logPosition }) => logPosition)],
 });
 
-export function fillWanted(wanted: readonly WantedEntry[], answer: Answer): void {
+export function fillWanted(wanted: readonly WantedEntry[], answer: StatementResult): void {
   for (const [position, ...row] of answer.rows as unknown as [number, ...RawEntry][]) Object.assign((wanted[position - 1] as WantedEntry).entry, toEntry(row));
 }

@@ -1,8 +1,8 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import { noStoreError } from "../../store/engine-rules.ts";
+import type { PgSession } from "./pg-session.ts";
+import { PipelineError, remaining } from "./pg-session.ts";
 import { foreignError, sqlState } from "./postgres-errors.ts";
-import type { Session } from "./session.ts";
-import { PipelineError, remaining } from "./session.ts";
 
 /** The tables of a store, by their whole names. */
 export interface Tables {
@@ -30,7 +30,7 @@ export const tablesIn = (schema: string): Tables => ({ ...(Object.fromEntries(na
 /**
  * Step n brings a store from schema n to n + 1. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see store/place.ts).
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see store/log-position.ts).
  * `kv` repeats what a listing without values shows, so that one reads no log. Its rows change often: room is left in their pages, and of what changes
  * each time nothing is indexed, so that PostgreSQL can put the new version beside the old one without touching an index.
  * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts).
@@ -82,7 +82,7 @@ export interface PrepareOptions {
 }
 
 /** Brings the store to this build's schema, or refuses it untouched. Any number of processes may do so at once. */
-export async function prepareStore(session: Session, tables: Tables, deadlineMs: number, options: PrepareOptions = {}): Promise<void> {
+export async function prepareStore(session: PgSession, tables: Tables, deadlineMs: number, options: PrepareOptions = {}): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await prepareOnce(session, tables, deadlineMs, options);
@@ -95,7 +95,7 @@ export async function prepareStore(session: Session, tables: Tables, deadlineMs:
   }
 }
 
-async function prepareOnce(session: Session, tables: Tables, deadlineMs: number, { creates = true, migrations: steps = migrations }: PrepareOptions): Promise<void> {
+async function prepareOnce(session: PgSession, tables: Tables, deadlineMs: number, { creates = true, migrations: steps = migrations }: PrepareOptions): Promise<void> {
   const ask = async (text: string, values?: readonly unknown[]) => (await session.send([{ text, values }], deadlineMs))[0]?.rows ?? [];
   const present = (
     await ask("SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v')", [tables.schema])

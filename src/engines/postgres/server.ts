@@ -1,9 +1,9 @@
 import type { ClientConfig } from "pg";
 import { HoldfastError } from "../../kernel/errors.ts";
-import { isSignInRefused, nobodyNamed } from "./postgres-errors.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
+import { PgSession, PipelineError } from "./pg-session.ts";
+import { isSignInRefused, unknownUser } from "./postgres-errors.ts";
 import type { ServerSettings } from "./server-settings.ts";
-import type { Answer, Statement } from "./session.ts";
-import { PipelineError, Session } from "./session.ts";
 
 /** Older ones are out of their maintainers' care. */
 export const oldestVersion = 130_000;
@@ -18,16 +18,16 @@ const standstillMs = (deadlineMs: number): number => Math.ceil(Math.min(5_000, d
 const identityColumn =
   "(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())::text";
 
-export async function openServerSession(pg: typeof import("pg"), settings: ServerSettings, oldest: number, deadlineMs: number): Promise<Session> {
-  const session = await Session.open(pg, clientConfig(settings), deadlineMs).catch((error: unknown) => {
-    throw settings.user === undefined && isSignInRefused(error) ? nobodyNamed(error) : error;
+export async function openServerSession(pg: typeof import("pg"), settings: ServerSettings, oldest: number, deadlineMs: number): Promise<PgSession> {
+  const session = await PgSession.open(pg, clientConfig(settings), deadlineMs).catch((error: unknown) => {
+    throw settings.user === undefined && isSignInRefused(error) ? unknownUser(error) : error;
   });
   try {
     const about: Statement = {
       text: "SELECT current_setting('server_version'), current_setting('server_version_num')::int, pg_is_in_recovery(), pg_backend_pid()",
     };
     const [answer] = await session.send([about], deadlineMs);
-    const [version, versionNumber, isInRecovery, processId] = (answer as Answer).rows[0] as unknown as [string, number, boolean, number];
+    const [version, versionNumber, isInRecovery, processId] = (answer as StatementResult).rows[0] as unknown as [string, number, boolean, number];
     if (versionNumber < oldest)
       throw new HoldfastError("store_unsupported", `The server is PostgreSQL ${version}; Holdfast needs ${Math.floor(oldest / 10_000)} or newer.`, {
         hint: "Upgrade the server, or name another store.",
@@ -78,7 +78,7 @@ const planning = [
 ] as const;
 
 /** On a connection of its own these are said once. */
-async function settle(session: Session, settings: ServerSettings, deadlineMs: number): Promise<void> {
+async function settle(session: PgSession, settings: ServerSettings, deadlineMs: number): Promise<void> {
   const wanted = [...transactionSettings(settings), ...planning, ["default_transaction_isolation", "'read committed'"]] as const;
   await session.send([{ text: `${wanted.map(([name, value]) => `SET ${name} = ${value}`).join("; ")}; ${keepDurable(false)}` }], deadlineMs);
 }
@@ -87,7 +87,7 @@ async function settle(session: Session, settings: ServerSettings, deadlineMs: nu
 export const keepDurable = (isLocal: boolean): string =>
   `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, ${isLocal})`;
 
-async function readIdentity(session: Session, deadlineMs: number): Promise<string | null> {
+async function readIdentity(session: PgSession, deadlineMs: number): Promise<string | null> {
   try {
     const [answer] = await session.send([{ text: `SELECT ${identityColumn}` }], deadlineMs);
     return (answer?.rows[0]?.[0] as string | null | undefined) ?? null;

@@ -1,23 +1,23 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
 import type { CommitResult, PreparedCommit } from "../../store/store.ts";
-import type { BatchPlace, Locking, Part } from "./commit-batch.ts";
+import { BatchScheduler } from "./batch-scheduler.ts";
+import type { Locking, NamespaceHandle, Part } from "./commit-batch.ts";
 import { commitBatch } from "./commit-batch.ts";
-import { Lanes } from "./lanes.ts";
-import type { NamespacePlaces } from "./namespace-places.ts";
+import type { NamespaceHandles } from "./namespace-handles.ts";
+import { remaining } from "./pg-session.ts";
+import type { PostgresConnections } from "./postgres-connections.ts";
 import { isAnswer, sqlState, translatePostgresError } from "./postgres-errors.ts";
-import type { Roads } from "./roads.ts";
 import { lockShare } from "./server.ts";
-import { remaining } from "./session.ts";
 
 /** Namespaces in one transaction at most. */
 const partsMax = 64;
 /** How long a transaction of several waits for a namespace that another process has locked. */
-const patienceMs = 100;
+const lockWaitMs = 100;
 const lockNotAvailable = "55P03";
 
 interface Waiting extends Part {
-  place: BatchPlace;
+  namespaceHandle: NamespaceHandle;
   readonly bytes: number;
   /** By `performance.now()`. */
   readonly deadlineMs: number;
@@ -33,49 +33,52 @@ interface Waiting extends Part {
  * and what the server refuses for all of them is tried again with each alone.
  */
 export class SharedCommits {
-  readonly #roads: Roads;
-  readonly #places: NamespacePlaces;
+  readonly #connections: PostgresConnections;
+  readonly #handles: NamespaceHandles;
   readonly #deadlineMs: number;
-  readonly #ring: (namespace: string) => void;
+  readonly #notify: (namespace: string) => void;
   #waiting: Waiting[] = [];
   /** With a batch in a transaction, or on its way into another. */
   readonly #busy = new Set<string>();
   /** Namespaces that other processes write to as well have to be waited for; nobody else waits with them. */
-  readonly #lanes = { alone: new Lanes(1, (lanes) => this.#begin(lanes, false)), contended: new Lanes(1, (lanes) => this.#begin(lanes, true)) };
+  readonly #schedulers = {
+    alone: new BatchScheduler(1, (scheduler) => this.#begin(scheduler, false)),
+    contended: new BatchScheduler(1, (scheduler) => this.#begin(scheduler, true)),
+  };
 
-  /** `ring`: after a batch that took revisions. */
-  constructor(roads: Roads, places: NamespacePlaces, deadlineMs: number, ring: (namespace: string) => void) {
-    this.#roads = roads;
-    this.#places = places;
+  /** `notify`: after a batch that took revisions. */
+  constructor(connections: PostgresConnections, handles: NamespaceHandles, deadlineMs: number, notify: (namespace: string) => void) {
+    this.#connections = connections;
+    this.#handles = handles;
     this.#deadlineMs = deadlineMs;
-    this.#ring = ring;
+    this.#notify = notify;
   }
 
   commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const place = this.#places.known(namespace);
-    return place === undefined ? this.#places.require(namespace).then((made) => this.#send(made, commits)) : this.#send(place, commits);
+    const logPosition = this.#handles.known(namespace);
+    return logPosition === undefined ? this.#handles.require(namespace).then((made) => this.#send(made, commits)) : this.#send(logPosition, commits);
   }
 
-  #send(place: BatchPlace, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+  #send(namespaceHandle: NamespaceHandle, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
     return new Promise((resolve, reject) => {
       let bytes = 0;
       for (const commit of commits) bytes += commit.bytes;
-      this.#wait({ place, commits, bytes, deadlineMs: this.#roads.deadlineFromNow(), outcome: undefined, resolve, reject, staleTimes: 0 });
+      this.#wait({ namespaceHandle, commits, bytes, deadlineMs: this.#connections.deadlineFromNow(), outcome: undefined, resolve, reject, staleTimes: 0 });
     });
   }
 
   #wait(part: Waiting): void {
     this.#waiting.push(part);
-    this.#lanesOf(part.place).due();
+    this.#schedulerOf(part.namespaceHandle).schedule();
   }
 
-  #lanesOf({ memory }: BatchPlace): Lanes {
-    return memory.isContended ? this.#lanes.contended : this.#lanes.alone;
+  #schedulerOf({ memory }: NamespaceHandle): BatchScheduler {
+    return memory.isContended ? this.#schedulers.contended : this.#schedulers.alone;
   }
 
-  #begin(lanes: Lanes, isContended: boolean): boolean {
+  #begin(scheduler: BatchScheduler, isContended: boolean): boolean {
     const group = this.#take(isContended);
-    if (group.length > 0) void lanes.run((leave) => this.#commit(group, isContended, leave));
+    if (group.length > 0) void scheduler.run((leave) => this.#commit(group, isContended, leave));
     return group.length > 0;
   }
 
@@ -87,11 +90,11 @@ export class SharedCommits {
     let bytes = 0;
     for (const part of this.#waiting) {
       const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
-      if (!hasRoom || part.place.memory.isContended !== isContended || this.#busy.has(part.place.namespace)) {
+      if (!hasRoom || part.namespaceHandle.memory.isContended !== isContended || this.#busy.has(part.namespaceHandle.namespace)) {
         left.push(part);
         continue;
       }
-      this.#busy.add(part.place.namespace);
+      this.#busy.add(part.namespaceHandle.namespace);
       commits += part.commits.length;
       bytes += part.bytes;
       group.push(part);
@@ -102,7 +105,7 @@ export class SharedCommits {
 
   /** Until each of the parts is settled. */
   async #commit(parts: readonly Waiting[], isContended: boolean, leave?: () => void): Promise<void> {
-    let locking: Locking = isContended ? { waitsForFirst: true, patienceMs: this.#patience(parts) } : "free ones";
+    let locking: Locking = isContended ? { waitsForFirst: true, lockWaitMs: this.#lockWaitMs(parts) } : "free ones";
     for (let open = parts; open.length > 0; ) {
       const failure = await this.#try(open, locking);
       if (failure === "alone") {
@@ -117,15 +120,15 @@ export class SharedCommits {
       if (failure === "busy") {
         locking = "free ones";
         open = [...open.slice(1), ...open.slice(0, 1)];
-      } else locking = { waitsForFirst: true, patienceMs: this.#patience(open) };
-      if (open.length > 0 && this.#patience(open) <= 0) open = this.#giveUp(open);
+      } else locking = { waitsForFirst: true, lockWaitMs: this.#lockWaitMs(open) };
+      if (open.length > 0 && this.#lockWaitMs(open) <= 0) open = this.#giveUp(open);
     }
   }
 
   /** Says what is to be done with the parts that are not settled by it. */
   async #try(parts: readonly Waiting[], locking: Locking): Promise<"busy" | "alone" | undefined> {
     try {
-      await this.#roads.writing((tx) => commitBatch(tx, parts, locking), deadlineOf(parts));
+      await this.#connections.writing((tx) => commitBatch(tx, parts, locking), deadlineOf(parts));
       return undefined;
     } catch (error) {
       const { cause } = error as Error;
@@ -137,9 +140,9 @@ export class SharedCommits {
   }
 
   /** Part of the deadline is kept for what comes after the lock. */
-  #patience(parts: readonly Waiting[]): number {
+  #lockWaitMs(parts: readonly Waiting[]): number {
     const leftMs = remaining(deadlineOf(parts)) - this.#deadlineMs * (1 - lockShare);
-    return parts.length === 1 ? leftMs : Math.min(patienceMs, leftMs);
+    return parts.length === 1 ? leftMs : Math.min(lockWaitMs, leftMs);
   }
 
   #giveUp(parts: readonly Waiting[]): Waiting[] {
@@ -151,20 +154,20 @@ export class SharedCommits {
   #settled(parts: readonly Waiting[]): Waiting[] {
     const left: Waiting[] = [];
     for (const part of parts) {
-      const { outcome, place } = part;
+      const { outcome, namespaceHandle } = part;
       if (outcome === undefined) {
         left.push(part);
         continue;
       }
-      this.#busy.delete(place.namespace);
+      this.#busy.delete(namespaceHandle.namespace);
       if ("error" in outcome) void this.#refuse(part, outcome.error);
       else {
-        if (outcome.rings) this.#ring(place.namespace);
+        if (outcome.notifies) this.#notify(namespaceHandle.namespace);
         part.resolve(outcome.results);
       }
     }
     // Of a namespace that had one on its way another may be waiting.
-    for (const { place } of this.#waiting) this.#lanesOf(place).due(2);
+    for (const { namespaceHandle } of this.#waiting) this.#schedulerOf(namespaceHandle).schedule(2);
     return left;
   }
 
@@ -172,8 +175,8 @@ export class SharedCommits {
   async #refuse(part: Waiting, error: unknown): Promise<void> {
     try {
       part.staleTimes += 1;
-      this.#places.requireStale(error, part.place.namespace, part.staleTimes);
-      part.place = await this.#places.require(part.place.namespace);
+      this.#handles.requireStale(error, part.namespaceHandle.namespace, part.staleTimes);
+      part.namespaceHandle = await this.#handles.require(part.namespaceHandle.namespace);
       part.outcome = undefined;
       this.#wait(part);
     } catch (reason) {

@@ -1,11 +1,11 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { revisionAt } from "../../store/place.ts";
+import { revisionAt } from "../../store/log-position.ts";
 import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
-import type { NamespaceClock, NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
+import type { Ask, Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { Answer, Ask, Statement } from "./session.ts";
 import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
 
 /**
@@ -14,7 +14,7 @@ import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
  * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
  */
 export interface IndexedDocument {
-  readonly place: number;
+  readonly logPosition: number;
   readonly key: string;
   readonly areaId: number;
   readonly length: number;
@@ -29,27 +29,27 @@ export const readDocuments = (t: Tables, id: number, keys: readonly string[]): S
 });
 export const readAreas = (t: Tables, id: number): Statement => ({ name: "areas", text: `SELECT id, name FROM ${t.area} WHERE ns = $1`, values: [id] });
 
-export const toDocuments = (answer: Answer): IndexedDocument[] =>
-  (answer.rows as unknown as [string, number, number, number, string][]).map(([key, areaId, place, length, terms]) => ({
+export const toDocuments = (answer: StatementResult): IndexedDocument[] =>
+  (answer.rows as unknown as [string, number, number, number, string][]).map(([key, areaId, logPosition, length, terms]) => ({
     key,
     areaId,
-    place,
+    logPosition,
     length,
     terms: JSON.parse(terms) as IndexedText["terms"],
   }));
 
 export interface AddedText {
-  readonly place: number;
+  readonly logPosition: number;
   readonly key: string;
   readonly index: IndexedText;
 }
 
 /** The statements that take documents out and put others in. Areas keep their numbers for ever; new ones are counted on under the namespace's lock. */
-export function indexStatements(t: Tables, id: number, areas: Answer, removed: readonly IndexedDocument[], added: readonly AddedText[]): Statement[] {
+export function indexStatements(t: Tables, id: number, areas: StatementResult, removed: readonly IndexedDocument[], added: readonly AddedText[]): Statement[] {
   const areaIds = new Map((areas.rows as unknown as [number, string][]).map(([areaId, name]) => [name, areaId]));
   const names = new Map([...areaIds].map(([name, areaId]) => [areaId, name]));
   let last = Math.max(0, ...areaIds.values());
-  const documents = added.map(({ key, place, index }): IndexedDocument => {
+  const documents = added.map(({ key, logPosition, index }): IndexedDocument => {
     let areaId = areaIds.get(index.area);
     if (areaId === undefined) {
       last += 1;
@@ -57,7 +57,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
       areaIds.set(index.area, areaId);
       names.set(areaId, index.area);
     }
-    return { key, areaId, place, length: index.length, terms: index.terms };
+    return { key, areaId, logPosition, length: index.length, terms: index.terms };
   });
   const statements: Statement[] = [];
   if (removed.length > 0) {
@@ -68,7 +68,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
         name: "unpost",
         text: `DELETE FROM ${t.posting} p USING unnest($2::int[], $3::text[], $4::bigint[]) AS g (area, term, place)
           WHERE p.ns = $1 AND p.area = g.area AND p.term = g.term AND p.place = g.place`,
-        values: [id, intArray(postings, ({ areaId }) => areaId), textArray(postings, ({ term }) => term), bigintArray(postings, ({ place }) => place)],
+        values: [id, intArray(postings, ({ areaId }) => areaId), textArray(postings, ({ term }) => term), bigintArray(postings, ({ logPosition }) => logPosition)],
       },
     );
   }
@@ -82,7 +82,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
           id,
           textArray(documents, ({ key }) => key),
           intArray(documents, ({ areaId }) => areaId),
-          bigintArray(documents, ({ place }) => place),
+          bigintArray(documents, ({ logPosition }) => logPosition),
           bigintArray(documents, ({ length }) => length),
           textArray(documents, ({ terms }) => JSON.stringify(terms)),
         ],
@@ -94,7 +94,7 @@ export function indexStatements(t: Tables, id: number, areas: Answer, removed: r
           id,
           intArray(postings, ({ areaId }) => areaId),
           textArray(postings, ({ term }) => term),
-          bigintArray(postings, ({ place }) => place),
+          bigintArray(postings, ({ logPosition }) => logPosition),
           bigintArray(postings, ({ weight }) => weight),
           bigintArray(postings, ({ length }) => length),
         ],
@@ -154,10 +154,10 @@ function countStatements(t: Tables, id: number, names: ReadonlyMap<number, strin
 export async function searchText(
   ask: Ask,
   t: Tables,
-  clock: NamespaceClock,
+  clock: PgNamespaceClock,
   namespace: string,
   { areas: names, terms }: SearchQuery,
-  requireReadable: (space: NamespaceRow) => NamespaceRow,
+  requireReadable: (space: PgNamespaceRow) => PgNamespaceRow,
 ): Promise<SearchAnswer> {
   const [counts] = await ask([
     {
@@ -170,7 +170,7 @@ export async function searchText(
       values: [...clock.parameters(namespace), texts(names), texts(terms)],
     },
   ]);
-  const rows = (counts as Answer).rows as unknown as [string | null, number, number, number, string | null][];
+  const rows = (counts as StatementResult).rows as unknown as [string | null, number, number, number, string | null][];
   const space = factsOf(rows, clock, namespace);
   requireReadable(space);
   const areas = rows.filter(([facts, , , , term]) => facts === null && term === null);
@@ -188,13 +188,13 @@ export async function searchText(
 }
 
 interface Candidate {
-  readonly place: number;
+  readonly logPosition: number;
   readonly length: number;
   readonly weights: number[];
 }
 type Posting = [term: number, place: number, weight: number, length: number];
 
-async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: readonly number[], terms: readonly string[], frequencies: readonly number[]): Promise<SearchHit[]> {
+async function readHits(ask: Ask, t: Tables, space: PgNamespaceRow, areaIds: readonly number[], terms: readonly string[], frequencies: readonly number[]): Promise<SearchHit[]> {
   const essential = essentialTerms(frequencies);
   if (essential.length === 0) return [];
   const [newest] = await ask([
@@ -206,40 +206,40 @@ async function readHits(ask: Ask, t: Tables, space: NamespaceRow, areaIds: reado
     },
   ]);
   const candidates = new Map<number, Candidate>();
-  const postings = (newest as Answer).rows as unknown as Posting[];
+  const postings = (newest as StatementResult).rows as unknown as Posting[];
   for (const [position, i] of essential.entries()) {
     const own = postings.filter(([term]) => term === position + 1);
     if (areaIds.length > 1) own.sort((a, b) => b[1] - a[1]);
-    for (const [, place, weight, length] of own.slice(0, limits.searchCandidatesMax)) {
-      const candidate = candidates.get(place) ?? { place, length, weights: terms.map(() => 0) };
+    for (const [, logPosition, weight, length] of own.slice(0, limits.searchCandidatesMax)) {
+      const candidate = candidates.get(logPosition) ?? { logPosition, length, weights: terms.map(() => 0) };
       candidate.weights[i] = weight;
-      candidates.set(place, candidate);
+      candidates.set(logPosition, candidate);
     }
   }
   const found = [...candidates.values()];
   // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
   const probed = terms.map((_, i) => i).filter((i) => (frequencies[i] as number) > 0 && (!essential.includes(i) || (frequencies[i] as number) > limits.searchCandidatesMax));
-  const places = bigintArray(found, ({ place }) => place);
+  const logPositions = bigintArray(found, ({ logPosition }) => logPosition);
   const [live, weights] = await ask([
     {
       name: "live",
       text: `SELECT c.i::int, kv.k FROM unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
         CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND place = c.place LIMIT 1) l
         CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND place = c.place AND (exp IS NULL OR exp > $3) LIMIT 1) kv`,
-      values: [space.id, places, space.nowMs],
+      values: [space.id, logPositions, space.nowMs],
     },
     {
       name: "weights",
       text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($3::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($4::int[]) AS a (id)
         CROSS JOIN unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
         CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND place = c.place LIMIT 1) p`,
-      values: [space.id, places, textArray(probed, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
+      values: [space.id, logPositions, textArray(probed, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
-  for (const [position, term, weight] of (weights as Answer).rows as unknown as [number, number, number][])
+  for (const [position, term, weight] of (weights as StatementResult).rows as unknown as [number, number, number][])
     (found[position - 1] as Candidate).weights[probed[term - 1] as number] = weight;
-  return ((live as Answer).rows as unknown as [number, string][]).map(([position, key]) => {
-    const { place, length, weights } = found[position - 1] as Candidate;
-    return { key, revision: revisionAt(place), length, weights };
+  return ((live as StatementResult).rows as unknown as [number, string][]).map(([position, key]) => {
+    const { logPosition, length, weights } = found[position - 1] as Candidate;
+    return { key, revision: revisionAt(logPosition), length, weights };
   });
 }

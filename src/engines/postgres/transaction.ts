@@ -1,6 +1,6 @@
+import type { PgSession, Statement, StatementResult } from "./pg-session.ts";
+import { PipelineError } from "./pg-session.ts";
 import { isAnswer, outcomeUnknown, sqlState } from "./postgres-errors.ts";
-import type { Answer, Session, Statement } from "./session.ts";
-import { PipelineError } from "./session.ts";
 
 const divisionByZero = "22012";
 /** Said of a commit by servers that are several machines. */
@@ -17,45 +17,45 @@ export interface Opening {
  * Until the last is sent, nothing can have changed.
  */
 export class Transaction {
-  readonly session: Session;
+  readonly session: PgSession;
   readonly deadlineMs: number;
   readonly #opening: Opening;
   #state: "new" | "open" | "ended" = "new";
 
-  constructor(session: Session, deadlineMs: number, opening: Opening) {
+  constructor(session: PgSession, deadlineMs: number, opening: Opening) {
     this.session = session;
     this.deadlineMs = deadlineMs;
     this.#opening = opening;
   }
 
   /** For reading; begins with the first statements asked. */
-  look(statements: readonly Statement[]): Promise<Answer[]> {
+  look(statements: readonly Statement[]): Promise<StatementResult[]> {
     return this.#state === "open" ? this.ask(statements) : this.#begin(this.#opening.read, statements);
   }
 
   /** For writing; begins with locks, taken before the statements see anything. `patienceMs`: how long one of them is waited for, if not for most of a deadline. */
-  lock(statements: readonly Statement[], patienceMs?: number): Promise<Answer[]> {
+  lock(statements: readonly Statement[], lockWaitMs?: number): Promise<StatementResult[]> {
     // 0 would mean for ever.
-    return this.#begin(patienceMs === undefined ? this.#opening.write : `${this.#opening.write}; SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(patienceMs))}`, statements);
+    return this.#begin(lockWaitMs === undefined ? this.#opening.write : `${this.#opening.write}; SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockWaitMs))}`, statements);
   }
 
   /** Inside of what has begun. */
-  ask(statements: readonly Statement[]): Promise<Answer[]> {
+  ask(statements: readonly Statement[]): Promise<StatementResult[]> {
     return this.session.send(statements, this.deadlineMs);
   }
 
-  async #begin(opening: string, statements: readonly Statement[]): Promise<Answer[]> {
+  async #begin(opening: string, statements: readonly Statement[]): Promise<StatementResult[]> {
     this.#state = "open";
     const [, ...answers] = await this.session.send([{ text: opening }, ...statements], this.deadlineMs);
     return answers;
   }
 
-  async commit(statements: readonly Statement[]): Promise<Answer[]> {
+  async commit(statements: readonly Statement[]): Promise<StatementResult[]> {
     return this.#end([...statements, { text: "COMMIT" }], (position, state) => position < statements.length || /^(23|25|40)/.test(state));
   }
 
   /** All in one round trip: where the first statement divides by zero, the server does nothing of it and of what follows, and there is no answer. */
-  async commitIf(statements: readonly Statement[]): Promise<Answer[] | undefined> {
+  async commitIf(statements: readonly Statement[]): Promise<StatementResult[] | undefined> {
     const { session } = this;
     // A statement by itself is a transaction, where nothing has to be set for it.
     const isAlone = statements.length === 1 && session.facts.isDirect;
@@ -73,7 +73,7 @@ export class Transaction {
   }
 
   /** The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark. */
-  async #end(statements: readonly Statement[], isNo: (position: number, state: string, cause: unknown) => boolean): Promise<Answer[]> {
+  async #end(statements: readonly Statement[], isNo: (position: number, state: string, cause: unknown) => boolean): Promise<StatementResult[]> {
     this.#state = "ended";
     try {
       return await this.session.send(statements, this.deadlineMs);

@@ -1,9 +1,9 @@
-import { jumpEvery } from "../../store/place.ts";
-import type { Buried, PlannedRequest, PlannedRow } from "../../store/plan-batch.ts";
+import { jumpEvery } from "../../store/log-position.ts";
+import type { PlannedRequest, PlannedRow, Tombstone } from "../../store/plan-batch.ts";
 import { lapseText, opCode } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { PgNamespaceRow } from "./namespace-row.ts";
+import type { Statement } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { Statement } from "./session.ts";
 import { bigintArray, intArray, numbers, smallintArray, textArray, texts } from "./sql-arrays.ts";
 
 /**
@@ -12,15 +12,15 @@ import { bigintArray, intArray, numbers, smallintArray, textArray, texts } from 
  */
 
 /** What becomes of the entry: another row tells, or this one does, and it can be found by its text or not. */
-export const standing = { none: 0, entry: 1, findable: 2 } as const;
-export type Standing = (typeof standing)[keyof typeof standing];
+export const keyState = { none: 0, entry: 1, findable: 2 } as const;
+export type KeyState = (typeof keyState)[keyof typeof keyState];
 
 /** Rows of the log with what they make of the entries; and where their namespaces stand afterwards. */
 export interface RowsToWrite {
-  readonly spaces: readonly NamespaceRow[];
+  readonly spaces: readonly PgNamespaceRow[];
   readonly ids: readonly number[];
   readonly rows: readonly PlannedRow[];
-  readonly standings: readonly Standing[];
+  readonly keyStates: readonly KeyState[];
 }
 
 /**
@@ -49,7 +49,7 @@ const writingParts = (t: Tables, guard: string): string =>
     s AS (UPDATE ${t.namespace} s SET revision = u.revision, clock = u.clock, tombstones = u.tombstones, changes = s.changes + 1
       FROM ${guard}unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u (id, revision, clock, tombstones) WHERE s.id = u.id),
     e AS (INSERT INTO ${t.kv} (ns, k, place, anchor, ver, created, exp, findable, at, writer, agent)
-      SELECT ns, k, place, CASE WHEN ${jumpsHere} THEN place ELSE anchor END, ver, created, exp, standing = ${standing.findable}, at, writer, agent FROM r WHERE standing > ${standing.none}
+      SELECT ns, k, place, CASE WHEN ${jumpsHere} THEN place ELSE anchor END, ver, created, exp, standing = ${keyState.findable}, at, writer, agent FROM r WHERE standing > ${keyState.none}
       ON CONFLICT (ns, k) DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created, exp = excluded.exp, findable = excluded.findable,
         at = excluded.at, writer = excluded.writer, agent = excluded.agent)`;
 
@@ -58,13 +58,13 @@ export const guardFrom = 23;
 /** The rule of `jumps`, for the server. */
 const jumpsHere = `op = ${opCode.put} AND ver % ${jumpEvery} = 0`;
 
-const writtenValues = ({ spaces, ids, rows, standings }: RowsToWrite): unknown[] => [
+const writtenValues = ({ spaces, ids, rows, keyStates }: RowsToWrite): unknown[] => [
   intArray(spaces, (space) => space.id),
   bigintArray(spaces, (space) => space.revision),
   bigintArray(spaces, (space) => space.clockMs),
   bigintArray(spaces, (space) => space.tombstones),
   numbers("int", ids),
-  bigintArray(rows, (row) => row.place),
+  bigintArray(rows, (row) => row.logPosition),
   textArray(rows, (row) => row.key),
   smallintArray(rows, (row) => opCode[row.op]),
   bigintArray(rows, (row) => row.version),
@@ -80,11 +80,11 @@ const writtenValues = ({ spaces, ids, rows, standings }: RowsToWrite): unknown[]
   textArray(rows, (row) => row.record?.subject),
   textArray(rows, (row) => lapseText(row.lapse)),
   textArray(rows, (row) => row.json),
-  numbers("smallint", standings),
+  numbers("smallint", keyStates),
 ];
 
 /** All of a namespace's own row. */
-export const writeNamespace = (t: Tables, row: NamespaceRow): Statement => ({
+export const writeNamespace = (t: Tables, row: PgNamespaceRow): Statement => ({
   name: "namespace",
   text: `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11, changes = changes + 1 WHERE id = $1`,
   values: [
@@ -103,7 +103,7 @@ export const writeNamespace = (t: Tables, row: NamespaceRow): Statement => ({
 });
 
 /** What tells which history a namespace's row belongs to; does not count as a change, because it goes along with one. */
-export const writeHistory = (t: Tables, { id, base, gaps, servedBy }: NamespaceRow): Statement => ({
+export const writeHistory = (t: Tables, { id, base, gaps, servedBy }: PgNamespaceRow): Statement => ({
   name: "history",
   text: `UPDATE ${t.namespace} SET base = $2, gaps = $3, served_by = $4 WHERE id = $1`,
   values: [id, base, JSON.stringify(gaps), servedBy],
@@ -127,26 +127,26 @@ const deleteKeys = (name: string, table: string, { ids, keys }: OwnedKeys): Stat
 });
 
 export const removeEntries = (t: Tables, keys: OwnedKeys): Statement => deleteKeys("remove", t.kv, keys);
-export const unbury = (t: Tables, keys: OwnedKeys): Statement => deleteKeys("unbury", t.tombstone, keys);
+export const deleteTombstones = (t: Tables, keys: OwnedKeys): Statement => deleteKeys("unbury", t.tombstone, keys);
 
-export interface Grave extends Buried {
+export interface TombstoneRow extends Tombstone {
   readonly id: number;
   readonly key: string;
 }
 
 /** What a row that ended its key leaves. */
-export const graveOf = (id: number, row: PlannedRow): Grave => ({ id, key: row.key, place: row.place, version: row.version, anchor: row.anchor });
+export const tombstoneRowOf = (id: number, row: PlannedRow): TombstoneRow => ({ id, key: row.key, logPosition: row.logPosition, version: row.version, anchor: row.anchor });
 
-export const bury = (t: Tables, graves: readonly Grave[]): Statement => ({
+export const writeTombstones = (t: Tables, tombstoneRows: readonly TombstoneRow[]): Statement => ({
   name: "bury",
   text: `INSERT INTO ${t.tombstone} (ns, k, place, anchor, ver) SELECT * FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
     ON CONFLICT (ns, k) DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver`,
   values: [
-    intArray(graves, ({ id }) => id),
-    textArray(graves, ({ key }) => key),
-    bigintArray(graves, ({ place }) => place),
-    bigintArray(graves, ({ anchor }) => anchor),
-    bigintArray(graves, ({ version }) => version),
+    intArray(tombstoneRows, ({ id }) => id),
+    textArray(tombstoneRows, ({ key }) => key),
+    bigintArray(tombstoneRows, ({ logPosition }) => logPosition),
+    bigintArray(tombstoneRows, ({ anchor }) => anchor),
+    bigintArray(tombstoneRows, ({ version }) => version),
   ],
 });
 

@@ -47,8 +47,8 @@ export class ClusterMap {
   }
 
   /** A node names others as HOST:PORT; one without a host is reached where the asked one is. */
-  resolve(place: string, asked: string): string {
-    return place.startsWith(":") ? `${asked.slice(0, asked.lastIndexOf(":"))}${place}` : place;
+  resolve(address: string, asked: string): string {
+    return address.startsWith(":") ? `${asked.slice(0, asked.lastIndexOf(":"))}${address}` : address;
   }
 
   /** Asks the nodes, the known ones first, until one answers. Whoever comes meanwhile shares the answer. */

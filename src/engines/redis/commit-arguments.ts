@@ -1,5 +1,5 @@
 import type { Check, CommitResult, Committed, FailedCheck, PreparedCommit, PreparedWrite } from "../../store/store.ts";
-import { indexText, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
+import { encodeIndex, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
 
 /** What one script does at most: rows written, and a share for every search term. A larger batch goes in several. */
 const workMax = 800;
@@ -49,7 +49,7 @@ function pushWrite(args: string[], write: PreparedWrite, numbers: KeyNumbers): v
   }
   const { ttlMs, record, lapse, json, index } = write;
   args.push(`${index === undefined ? "p" : "i"}${ttlMs ?? ""}`, number, recordText(record), recordText(lapse), json);
-  if (index !== undefined) args.push(indexText(index));
+  if (index !== undefined) args.push(encodeIndex(index));
 }
 
 type RawResult = string | readonly (string | number)[];

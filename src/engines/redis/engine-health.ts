@@ -1,7 +1,7 @@
 import type { EngineHealth, EngineWarning } from "../../store/store.ts";
-import type { Facts } from "./records.ts";
+import type { RedisNamespaceFacts } from "./records.ts";
 import type { RedisSettings } from "./redis-url.ts";
-import type { ServerFacts } from "./server-facts.ts";
+import type { RedisServerFacts } from "./server-facts.ts";
 
 /** How far the server's clock may be from the host's before health says so. */
 const clockDifferenceMaxMs = 5_000;
@@ -9,8 +9,8 @@ const clockDifferenceMaxMs = 5_000;
 /** From which part of maxmemory on health says that the server is about to be full. */
 const memoryShareMax = 0.9;
 
-export interface Standing {
-  readonly facts: Facts;
+export interface NamespaceCounts {
+  readonly facts: RedisNamespaceFacts;
   readonly logRows: number;
   readonly entries: number;
   readonly tombstones: number;
@@ -22,9 +22,9 @@ export interface Standing {
   readonly shownRevision: number;
 }
 
-export function healthOf(servers: readonly ServerFacts[], settings: RedisSettings, standing: Standing, shownUrl: string): EngineHealth {
-  const [server] = servers as readonly [ServerFacts, ...ServerFacts[]];
-  const { facts } = standing;
+export function healthOf(servers: readonly RedisServerFacts[], settings: RedisSettings, counts: NamespaceCounts, shownUrl: string): EngineHealth {
+  const [server] = servers as readonly [RedisServerFacts, ...RedisServerFacts[]];
+  const { facts } = counts;
   return {
     engine: "redis",
     durability: durabilityOf(servers, settings),
@@ -45,32 +45,32 @@ export function healthOf(servers: readonly ServerFacts[], settings: RedisSetting
       wait_replicas: settings.waitReplicas,
       wait_aof: settings.waitAof,
       deadline_ms: settings.deadlineMs,
-      round_trip_ms: standing.roundTripMs,
-      clock_difference_ms: standing.clockDifferenceMs,
+      round_trip_ms: counts.roundTripMs,
+      clock_difference_ms: counts.clockDifferenceMs,
       prefix: settings.prefix,
       revision: facts.revision,
       compacted_revision: facts.compacted,
-      log_rows: standing.logRows,
-      entries: standing.entries,
-      tombstones: standing.tombstones,
-      request_keys: standing.requests,
+      log_rows: counts.logRows,
+      entries: counts.entries,
+      tombstones: counts.tombstones,
+      request_keys: counts.requests,
       base: facts.base,
       gaps: facts.gaps,
     },
-    warnings: [...durabilityWarnings(servers, settings), ...otherWarnings(servers, standing)],
+    warnings: [...durabilityWarnings(servers, settings), ...otherWarnings(servers, counts)],
   };
 }
 
-const weakestFsync = (servers: readonly ServerFacts[]): string => {
+const weakestFsync = (servers: readonly RedisServerFacts[]): string => {
   const found = new Set(servers.map(({ aof, appendfsync }) => (aof ? (appendfsync ?? "cannot be checked") : "no log of writes")));
   return ["no log of writes", "cannot be checked", "no", "everysec", "always"].find((policy) => found.has(policy)) ?? [...found].join(", ");
 };
 
-const skipsInRewrite = (servers: readonly ServerFacts[]): boolean | undefined =>
+const skipsInRewrite = (servers: readonly RedisServerFacts[]): boolean | undefined =>
   servers.some(({ aof, skipsFsyncInRewrite }) => aof && skipsFsyncInRewrite) || (servers.some(({ skipsFsyncInRewrite }) => skipsFsyncInRewrite === undefined) ? undefined : false);
 
 /** What an acknowledged write survives, by the weakest of the servers. */
-function durabilityOf(servers: readonly ServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): string {
+function durabilityOf(servers: readonly RedisServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): string {
   const many = waitReplicas === 1 ? "1 replica" : `${waitReplicas} replicas`;
   const canFailOver = topology !== "single" || servers.some(({ replicas }) => replicas > 0);
   const failover = !canFailOver
@@ -97,7 +97,7 @@ function durabilityOf(servers: readonly ServerFacts[], { waitReplicas, waitAof, 
   }
 }
 
-function durabilityWarnings(servers: readonly ServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): EngineWarning[] {
+function durabilityWarnings(servers: readonly RedisServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): EngineWarning[] {
   const warnings: EngineWarning[] = [];
   const warn = (says: string): void => void warnings.push({ about: "durability", says });
   const fsync = weakestFsync(servers);
@@ -120,7 +120,7 @@ function durabilityWarnings(servers: readonly ServerFacts[], { waitReplicas, wai
   return warnings;
 }
 
-function otherWarnings(servers: readonly ServerFacts[], { facts, clockDifferenceMs, shownRevision }: Standing): EngineWarning[] {
+function otherWarnings(servers: readonly RedisServerFacts[], { facts, clockDifferenceMs, shownRevision }: NamespaceCounts): EngineWarning[] {
   const warnings: EngineWarning[] = [];
   const evicting = servers.find(({ evictionPolicy }) => evictionPolicy !== "noeviction" && evictionPolicy !== "");
   if (evicting !== undefined)

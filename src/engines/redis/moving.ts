@@ -5,7 +5,7 @@ import type { DumpPage, DumpQuery, NamespaceFacts, Seal, StoredKey, StoredLogRow
 import { KeyNumbers } from "./commit-arguments.ts";
 import { clearScript, dumpKeysScript, dumpLogScript, dumpRequestsScript, loadScript, sealScript } from "./moving-scripts.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
-import { gapsText, indexText, nul, opCode, placeOf, recordText, requestText, sealText, toFacts, toIndex, toRequest, toStoredRow } from "./records.ts";
+import { encodeIndex, gapsText, nul, opCode, recordText, requestText, sealText, streamPositionOf, toFacts, toIndex, toRequest, toStoredRow } from "./records.ts";
 
 /** One page of everything that a namespace is made of; the scripts cut the pages. */
 export async function dumpPage(scripts: NamespaceScripts, query: DumpQuery): Promise<DumpPage> {
@@ -45,7 +45,7 @@ const keysIn = (flat: readonly string[]): StoredKey[] =>
       ([key = "", present, id = "", version, index = ""]): StoredKey => ({
         kind: "key",
         key,
-        ...placeOf(id),
+        ...streamPositionOf(id),
         version: Number(version),
         present: present === "1",
         ...(index === "" ? {} : { index: toIndex(index) }),
@@ -84,7 +84,7 @@ function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts |
     );
   args.push(String(keys.length));
   for (const { key, present, revision, seq, version, index } of keys)
-    args.push(numbers.of(key), present ? "1" : "0", `${revision}-${seq}`, String(version), index === undefined ? "" : indexText(index));
+    args.push(numbers.of(key), present ? "1" : "0", `${revision}-${seq}`, String(version), index === undefined ? "" : encodeIndex(index));
   args.push(String(requests.length));
   for (const { key, keptUntilMs, fingerprint, outcome } of requests) args.push(key, requestText(keptUntilMs, fingerprint, outcome));
   if (facts === undefined) args.push("");
@@ -92,7 +92,7 @@ function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts |
   return [String(numbers.keys.length), ...numbers.keys, ...args];
 }
 
-export async function changeSeal(scripts: NamespaceScripts, seal: Seal | undefined, expected: Seal | undefined): Promise<void> {
+export async function writeSeal(scripts: NamespaceScripts, seal: Seal | undefined, expected: Seal | undefined): Promise<void> {
   for (let text = sealText(expected); ; ) {
     const [answer, found = ""] = (await scripts.write(sealScript, [sealText(seal), text])) as [string, string?];
     if (answer === "ok") return;

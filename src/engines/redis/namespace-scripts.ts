@@ -2,12 +2,12 @@ import type { Clock } from "../../kernel/clock.ts";
 import { requireUnsealed } from "../../store/engine-rules.ts";
 import { allKeys, metaKey } from "./key-names.ts";
 import type { Script } from "./lua-basis.ts";
-import type { Facts } from "./records.ts";
+import type { RedisNamespaceFacts } from "./records.ts";
 import { toFacts } from "./records.ts";
 import { isReply, lostAnswer, notConfirmed, replyCode } from "./redis-errors.ts";
+import type { CommandRouter, CommandSequence } from "./redis-router.ts";
 import type { RedisSettings } from "./redis-url.ts";
-import type { Exchange, Roads } from "./roads.ts";
-import type { ServerFacts } from "./server-facts.ts";
+import type { RedisServerFacts } from "./server-facts.ts";
 import { isLasting } from "./server-facts.ts";
 
 /** What this process has been shown of a namespace: neither its time nor its history may go back behind that unnoticed. */
@@ -16,7 +16,7 @@ interface Shown {
   nowMs: number;
 }
 
-type Send = Parameters<Exchange<unknown>>[0];
+type Send = Parameters<CommandSequence<unknown>>[0];
 
 /** How much sooner a wait for replicas ends than the call: Redis looks at such waits ten times a second, and its answer has to come back. */
 const marginMsMax = 250;
@@ -24,27 +24,27 @@ const marginShare = 0.4;
 
 /** Runs scripts on namespaces, with what each of them needs to know of time and of the past. */
 export class ScriptRunner {
-  readonly #roads: Roads;
+  readonly #router: CommandRouter;
   readonly #settings: RedisSettings;
   readonly #timeSource: Clock | undefined;
   readonly #shown = new Map<string, Shown>();
 
-  constructor(roads: Roads, settings: RedisSettings, timeSource: Clock | undefined) {
-    this.#roads = roads;
+  constructor(router: CommandRouter, settings: RedisSettings, timeSource: Clock | undefined) {
+    this.#router = router;
     this.#settings = settings;
     this.#timeSource = timeSource;
   }
 
   /** For one call: all of its scripts together have its deadline. */
   of(namespace: string): NamespaceScripts {
-    const untilMs = this.#roads.deadline();
+    const untilMs = this.#router.deadline();
     const key = metaKey(this.#settings.prefix, namespace);
     const keys = this.#keys(namespace);
     return {
       read: (script, args, atMs) =>
-        this.#roads.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0)], args), untilMs),
-      readPlain: (script, args) => this.#roads.read(key, (send) => evaluate(send, script, keys, [], args), untilMs),
-      write: (script, args, options = {}) => this.#roads.write(key, (send, server) => this.#write(send, server, untilMs, namespace, script, args, options), untilMs),
+        this.#router.read(key, (send) => evaluate(send, script, keys, [this.#time(atMs), String(this.#shown.get(namespace)?.nowMs ?? 0)], args), untilMs),
+      readPlain: (script, args) => this.#router.read(key, (send) => evaluate(send, script, keys, [], args), untilMs),
+      write: (script, args, options = {}) => this.#router.write(key, (send, server) => this.#write(send, server, untilMs, namespace, script, args, options), untilMs),
       learn: (text) => {
         const facts = toFacts(text);
         // What is being filled is no history yet: it may be cleared and filled again.
@@ -88,7 +88,15 @@ export class ScriptRunner {
     return atMs === undefined ? "" : String(atMs);
   }
 
-  async #write(send: Send, server: ServerFacts, untilMs: number, namespace: string, script: Script, args: readonly string[], { isMoving }: WriteOptions): Promise<unknown> {
+  async #write(
+    send: Send,
+    server: RedisServerFacts,
+    untilMs: number,
+    namespace: string,
+    script: Script,
+    args: readonly string[],
+    { isMoving }: ScriptWriteOptions,
+  ): Promise<unknown> {
     const shown = this.#shown.get(namespace);
     const { waitReplicas, waitAof } = this.#settings;
     const waits = waitReplicas > 0 || waitAof;
@@ -110,7 +118,7 @@ export class ScriptRunner {
   }
 }
 
-export interface WriteOptions {
+export interface ScriptWriteOptions {
   /** Records of another store are brought in: what was shown here before says nothing about them. */
   readonly isMoving?: boolean;
 }
@@ -121,11 +129,11 @@ export interface NamespaceScripts {
   read(script: Script, args: readonly string[], atMs?: number): Promise<unknown>;
   /** For scripts that need neither time nor facts. */
   readPlain(script: Script, args: readonly string[]): Promise<unknown>;
-  write(script: Script, args: readonly string[], options?: WriteOptions): Promise<unknown>;
+  write(script: Script, args: readonly string[], options?: ScriptWriteOptions): Promise<unknown>;
   /** Reads the facts in a reply, and remembers the revision. */
-  learn(text: string): Facts;
+  learn(text: string): RedisNamespaceFacts;
   /** The same for an answer that depends on the time, which from then on does not go back behind it; refuses what the seal forbids. */
-  show(text: string): Facts;
+  show(text: string): RedisNamespaceFacts;
 }
 
 /** Arguments come in two parts and are put together once: a batch may have thousands. */

@@ -5,8 +5,8 @@ import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import { boundsOf } from "./key-names.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { pastScript, readScript, valuesScript } from "./read-scripts.ts";
-import type { Facts } from "./records.ts";
-import { entryId, toEntry, toPastEntry } from "./records.ts";
+import type { RedisNamespaceFacts } from "./records.ts";
+import { headerEntryId, toEntry, toPastEntry } from "./records.ts";
 import { damagedError } from "./redis-errors.ts";
 
 /** Keys one script looks at: only a crowd of expired entries makes a page cost more than its size. */
@@ -39,7 +39,7 @@ async function tryReadLive(
 ): Promise<Snapshot | undefined> {
   let rest = reverse ? ranges.toReversed() : ranges;
   const rows: Row[] = [];
-  let moment: Facts | undefined;
+  let moment: RedisNamespaceFacts | undefined;
   for (;;) {
     const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(looks), ...rest.flatMap(boundsOf)];
     const [factsText, more, stoppedIn, stoppedAt, ...flat] = (await scripts.read(readScript, args, moment?.nowMs)) as [string, string, string, string, ...(string | null)[]];
@@ -65,7 +65,7 @@ async function fetchValues(scripts: NamespaceScripts, rows: readonly Row[]): Pro
     const wanted = missing.slice(at, at + valuesPerCall);
     const found = (await scripts.readPlain(
       valuesScript,
-      wanted.map(({ header }) => entryId(header)),
+      wanted.map(({ header }) => headerEntryId(header)),
     )) as readonly string[];
     if (found.length === 0) return false;
     for (const [i, json] of found.entries()) (wanted[i] as Row).json = json;

@@ -148,7 +148,7 @@ return {facts, text}
 );
 
 /** Where a namespace stands, and how much there is of it. */
-export const standingScript = luaScript(
+export const changeMarkScript = luaScript(
   ["no-writes"],
   ["meta"],
   "return {facts, num(call('XLEN', LOG) + call('HLEN', OLD)), num(call('ZCARD', ORDER)), num(call('HLEN', GONE)), num(call('HLEN', REQUESTS)), num(real_now)}",

@@ -8,13 +8,13 @@ export const nul = "\0";
 export const ops = { p: "put", d: "delete", x: "expire" } as const;
 export const opCode = { put: "p", delete: "d", expire: "x" } as const;
 
-export interface Place {
+export interface StreamPosition {
   readonly revision: Revision;
   readonly seq: number;
 }
 
 /** A row's id in the stream is its revision and its position within the commit. */
-export function placeOf(id: string): Place {
+export function streamPositionOf(id: string): StreamPosition {
   const dash = id.indexOf("-");
   return { revision: Number(id.slice(0, dash)), seq: Number(id.slice(dash + 1)) };
 }
@@ -40,7 +40,7 @@ export function toEntry(key: string, header: string, json: string): Entry {
     key,
     value: parse(json),
     version: Number(version),
-    revision: placeOf(id).revision,
+    revision: streamPositionOf(id).revision,
     createdAtMs: Number(created),
     updatedAtMs: Number(at),
     expiresAtMs: maybe(expiry),
@@ -49,13 +49,13 @@ export function toEntry(key: string, header: string, json: string): Entry {
   };
 }
 
-export const entryId = (header: string): string => header.slice(0, header.indexOf(nul));
+export const headerEntryId = (header: string): string => header.slice(0, header.indexOf(nul));
 
 /** A log row's header: prev, jump, op, version, expiry, created, time, key, writer, agent, record, lapse. */
 function fieldsOf(id: string, header: string) {
   const [, , op, version, expiry, created, at, key = "", writer = "", agent, record, lapse] = header.split(nul);
   return {
-    ...placeOf(id),
+    ...streamPositionOf(id),
     key,
     op: ops[op as keyof typeof ops],
     version: Number(version),
@@ -82,12 +82,12 @@ export function toPastEntry(id: string, header: string, json: string): Entry {
   return { ...row, value: parse(json), updatedAtMs: atMs };
 }
 
-export interface Facts extends NamespaceFacts {
+export interface RedisNamespaceFacts extends NamespaceFacts {
   readonly nowMs: number;
 }
 
 /** Where the namespace stood when a script ran. */
-export function toFacts(text: string): Facts {
+export function toFacts(text: string): RedisNamespaceFacts {
   const [now, revision, clock, compacted, compactedAt, versionFloor, base, gaps = "", seal = ""] = text.split(nul);
   return {
     nowMs: Number(now),
@@ -142,7 +142,7 @@ export const requestText = (keptUntilMs: number, fingerprint: string, { revision
 /** An area's name as part of a key: without a colon and without NUL. */
 export const areaName = (area: string): string => encodeURIComponent(area);
 
-export const indexText = ({ area, length, terms }: IndexedText): string => [areaName(area), length, ...terms.flat()].join(nul);
+export const encodeIndex = ({ area, length, terms }: IndexedText): string => [areaName(area), length, ...terms.flat()].join(nul);
 
 export function toIndex(text: string): IndexedText {
   const [area = "", length, ...flat] = text.split(nul);

@@ -26,24 +26,24 @@ import type {
   StoredRecord,
   StoredRequest,
 } from "../../store/store.ts";
+import { RedisChangeSignal } from "./change-signal.ts";
 import type { CommitDone, CommitReply } from "./commit-arguments.ts";
 import { commitArguments, commitResults, partsOf } from "./commit-arguments.ts";
 import { healthOf } from "./engine-health.ts";
 import { filterOf, lexicalBounds, metaKey, namespacesKey, storeKey } from "./key-names.ts";
-import type { Driver } from "./link.ts";
-import { changeSeal, clearAll, dumpPage, loadRecords } from "./moving.ts";
+import { clearAll, dumpPage, loadRecords, writeSeal } from "./moving.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { ScriptRunner } from "./namespace-scripts.ts";
 import { readLive, readPast } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
-import { countScript, requestScript, standingScript } from "./read-scripts.ts";
+import { changeMarkScript, countScript, requestScript } from "./read-scripts.ts";
 import { toRequest } from "./records.ts";
+import type { Driver } from "./redis-connection.ts";
 import { lostAnswer } from "./redis-errors.ts";
+import { RedisRouter } from "./redis-router.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import { parseRedisUrl } from "./redis-url.ts";
-import { RedisRoads } from "./roads.ts";
 import { searchText } from "./search-text.ts";
-import { StreamBell } from "./stream-bell.ts";
 import { commitScript, compactScript, sweepScript } from "./write-scripts.ts";
 
 /** The form in which this build keeps a store. A newer one is refused. */
@@ -86,9 +86,9 @@ class RedisEngine implements Engine {
   readonly #settings: RedisSettings;
   readonly #shownUrl: string;
   readonly #timeSource: Clock | undefined;
-  readonly #roads: RedisRoads;
+  readonly #router: RedisRouter;
   readonly #scripts: ScriptRunner;
-  readonly #bell: StreamBell;
+  readonly #changeSignal: RedisChangeSignal;
   /** Namespaces that are in the list, as far as this connection knows. */
   readonly #listed = new Set<string>();
   #closed = false;
@@ -98,16 +98,16 @@ class RedisEngine implements Engine {
     this.#shownUrl = shown;
     this.#timeSource = timeSource;
     // A new connection may be to a server that has lost the list's newest names.
-    this.#roads = new RedisRoads(driver, settings, log, () => this.#listed.clear());
-    this.#scripts = new ScriptRunner(this.#roads, settings, timeSource);
-    this.#bell = new StreamBell(this.#roads, settings, log);
+    this.#router = new RedisRouter(driver, settings, log, () => this.#listed.clear());
+    this.#scripts = new ScriptRunner(this.#router, settings, timeSource);
+    this.#changeSignal = new RedisChangeSignal(this.#router, settings, log);
   }
 
   /** Every server is there and fit, and the keys under the prefix are ours, in a form that this build knows. */
   async ready(creates: boolean): Promise<void> {
-    await this.#roads.servers(performance.now() + Math.min(this.#settings.deadlineMs, openMsMax));
+    await this.#router.servers(performance.now() + Math.min(this.#settings.deadlineMs, openMsMax));
     const key = storeKey(this.#settings.prefix);
-    const found = await this.#roads.read(key, async (send) => {
+    const found = await this.#router.read(key, async (send) => {
       // Looked at first: a full Redis refuses even a write that would change nothing, and what is stored must stay readable there.
       const stored = await send("hget", [key, "schema"]);
       if (stored !== null || !creates) return stored;
@@ -161,7 +161,7 @@ class RedisEngine implements Engine {
     const before = this.#scripts.shownRevision(namespace);
     this.#scripts.noteShown(namespace, { revision: Number(revision), nowMs });
     // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
-    if (Number(revision) > before) setImmediate(() => this.#bell.ring(namespace));
+    if (Number(revision) > before) setImmediate(() => this.#changeSignal.notify(namespace));
     if (leapt === "1") await this.#list(namespace).catch(() => {});
     return commitResults(batch, nowMs, raw);
   }
@@ -190,15 +190,15 @@ class RedisEngine implements Engine {
     return searchText(this.#scripts.of(namespace), query);
   }
 
-  onChange(namespace: string, ring: () => void): () => void {
-    return this.#bell.listen(namespace, ring);
+  onChange(namespace: string, notify: () => void): () => void {
+    return this.#changeSignal.listen(namespace, notify);
   }
 
   async sweep(namespace: string, limit: number): Promise<number> {
     const [count, now] = (await this.#scripts.of(namespace).write(sweepScript, ["0", String(limit)])) as [string, string];
     this.#scripts.noteShown(namespace, { revision: 0, nowMs: Number(now) });
     const swept = Number(count);
-    if (swept > 0) this.#bell.ring(namespace);
+    if (swept > 0) this.#changeSignal.notify(namespace);
     return swept;
   }
 
@@ -212,23 +212,23 @@ class RedisEngine implements Engine {
   async namespaces(): Promise<readonly string[]> {
     const { prefix } = this.#settings;
     const key = namespacesKey(prefix);
-    const names = (await this.#roads.read(key, (send) => send("smembers", [key]))) as readonly string[];
+    const names = (await this.#router.read(key, (send) => send("smembers", [key]))) as readonly string[];
     const used = await Promise.all(names.map((name) => this.#isUsed(name)));
     return names.filter((_, i) => used[i]).sort(compareKeys);
   }
 
   async #isUsed(namespace: string): Promise<boolean> {
     const key = metaKey(this.#settings.prefix, namespace);
-    const [revision, seal] = (await this.#roads.read(key, (send) => send("hmget", [key, "revision", "seal"]))) as [string | null, string | null];
+    const [revision, seal] = (await this.#router.read(key, (send) => send("hmget", [key, "revision", "seal"]))) as [string | null, string | null];
     return Number(revision ?? 0) > 0 || seal !== null;
   }
 
   async health(namespace: string): Promise<EngineHealth> {
-    const servers = await this.#roads.servers();
+    const servers = await this.#router.servers();
     const scripts = this.#scripts.of(namespace);
     const shownRevision = this.#scripts.shownRevision(namespace);
     const startMs = performance.now();
-    const [factsText, logRows, entries, tombstones, requests, serverNow] = (await scripts.read(standingScript, [])) as [string, ...string[]];
+    const [factsText, logRows, entries, tombstones, requests, serverNow] = (await scripts.read(changeMarkScript, [])) as [string, ...string[]];
     const roundTripMs = performance.now() - startMs;
     const clockDifferenceMs = this.#timeSource === undefined ? Math.round(Number(serverNow) + roundTripMs / 2 - Date.now()) : 0;
     return healthOf(
@@ -263,8 +263,8 @@ class RedisEngine implements Engine {
 
   async seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void> {
     await this.#list(namespace);
-    await changeSeal(this.#scripts.of(namespace), seal, expected);
-    this.#bell.ring(namespace);
+    await writeSeal(this.#scripts.of(namespace), seal, expected);
+    this.#changeSignal.notify(namespace);
   }
 
   async clear(namespace: string): Promise<void> {
@@ -275,8 +275,8 @@ class RedisEngine implements Engine {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#bell.close();
-    this.#roads.close();
+    this.#changeSignal.close();
+    this.#router.close();
   }
 
   /** In the list before anything is in the namespace: in a cluster they lie in different slots, and what is not listed would never be swept. Once more does no harm. */
@@ -284,7 +284,7 @@ class RedisEngine implements Engine {
     if (this.#listed.has(namespace)) return;
     const key = namespacesKey(this.#settings.prefix);
     // Looked at first: a full Redis refuses even a write that would change nothing, and what is stored must be able to leave it.
-    await this.#roads.read(key, async (send) => (await send("sismember", [key, namespace])) === 1 || send("sadd", [key, namespace]));
+    await this.#router.read(key, async (send) => (await send("sismember", [key, namespace])) === 1 || send("sadd", [key, namespace]));
     this.#listed.add(namespace);
   }
 }

@@ -5,7 +5,7 @@ import { rightsHint } from "./rights.ts";
 export const isReply = (error: unknown): error is Error => error instanceof Error && error.name === "ReplyError";
 
 /** The driver puts the command with all its arguments into its errors: values, and the password. They go no further. */
-export function bare<E>(error: E): E {
+export function withoutCommand<E>(error: E): E {
   if (error instanceof Error) delete (error as { command?: unknown }).command;
   return error;
 }
@@ -21,7 +21,7 @@ export const isPassing = (error: unknown): boolean => passing.has(replyCode(erro
 const isOnItsWay = (error: unknown): boolean => isReply(error) && error.message.includes("access a non local key");
 
 /** After these another server may have become the right one. */
-export const isMisplaced = (error: unknown): boolean => ["READONLY", "MASTERDOWN"].includes(replyCode(error));
+export const isWrongServer = (error: unknown): boolean => ["READONLY", "MASTERDOWN"].includes(replyCode(error));
 
 /** Waiting will not mend these: a person has to. */
 export const isFinal = (error: unknown): boolean =>

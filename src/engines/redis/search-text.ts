@@ -2,7 +2,7 @@ import { limits } from "../../store/limits.ts";
 import type { SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { searchScript } from "./read-scripts.ts";
-import { areaName, placeOf } from "./records.ts";
+import { areaName, streamPositionOf } from "./records.ts";
 
 export async function searchText(scripts: NamespaceScripts, { areas, terms }: SearchQuery): Promise<SearchAnswer> {
   const args = [String(limits.searchCandidatesMax), String(areas.length), ...areas.map(areaName), ...terms];
@@ -12,7 +12,7 @@ export async function searchText(scripts: NamespaceScripts, { areas, terms }: Se
   for (let i = terms.length; i < flat.length; i += 3 + terms.length)
     hits.push({
       key: flat[i] as string,
-      revision: placeOf(flat[i + 1] as string).revision,
+      revision: streamPositionOf(flat[i + 1] as string).revision,
       length: Number(flat[i + 2]),
       weights: flat.slice(i + 3, i + 3 + terms.length).map(Number),
     });

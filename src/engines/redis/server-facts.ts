@@ -5,7 +5,7 @@ import type { RedisSettings } from "./redis-url.ts";
 export type Send = (name: string, args: readonly string[]) => Promise<unknown>;
 
 /** What one server said of itself when it was connected to. */
-export interface ServerFacts {
+export interface RedisServerFacts {
   readonly product: "Redis" | "Valkey";
   readonly version: string;
   /** New with every start. */
@@ -31,7 +31,7 @@ export interface ServerFacts {
 
 const versionMin = [7, 0] as const;
 
-export async function readServerFacts(send: Send, home: string): Promise<ServerFacts> {
+export async function readServerFacts(send: Send, home: string): Promise<RedisServerFacts> {
   const [infoText, config] = await Promise.all([send("info", []), readConfig(send)]);
   const info = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(String(infoText))?.[1] ?? "";
   // While it reads its log it says that it has none: what it promises can only be told afterwards.
@@ -70,12 +70,12 @@ async function readConfig(send: Send): Promise<ReadonlyMap<string, string> | und
 }
 
 /** Nothing is forgotten when this server ends and starts again. */
-export const isLasting = ({ aof, appendfsync, skipsFsyncInRewrite }: ServerFacts): boolean => aof && appendfsync === "always" && skipsFsyncInRewrite === false;
+export const isLasting = ({ aof, appendfsync, skipsFsyncInRewrite }: RedisServerFacts): boolean => aof && appendfsync === "always" && skipsFsyncInRewrite === false;
 
 const unsupported = (message: string, hint: string): HoldfastError => new HoldfastError("store_unsupported", message, { hint });
 
 /** Refuses a server on which the promises cannot be kept; `allow_loss=1` lets through what health then warns of. */
-export function requireUsable(facts: ServerFacts, { topology, allowLoss, waitAof }: RedisSettings): void {
+export function requireUsable(facts: RedisServerFacts, { topology, allowLoss, waitAof }: RedisSettings): void {
   const [major = 0, minor = 0] = facts.version.split(".").map(Number);
   if (major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]))
     throw unsupported(`The server is ${facts.product} ${facts.version}; Holdfast needs Redis ${versionMin.join(".")} or newer, or Valkey.`, "Upgrade the server.");

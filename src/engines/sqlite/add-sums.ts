@@ -5,9 +5,9 @@ import {
   entrySum,
   keyedSum,
   linkSum,
+  logPositionSum,
   logRowSum,
   namespaceSum,
-  placeSum,
   postingSum,
   requestSum,
   sealValue,
@@ -18,7 +18,7 @@ import {
   versionSum,
 } from "../../store/record-sum.ts";
 import type { SqlDatabase, SqlValue } from "./driver.ts";
-import { logId, namespaceIn, placeIn } from "./log-id.ts";
+import { logId, namespaceIn, positionIn } from "./log-id.ts";
 
 const rowsPerFetch = 1_000;
 
@@ -80,16 +80,16 @@ export function addSums(database: SqlDatabase): void {
   database.exec(summedTables);
   copyEach(database, "namespace", [0], ([id, name, compacted, at, floor, tombstones, aside]) => [namespaceSum(id, name, compacted, at, floor, tombstones), asideSum(id, aside)]);
   copyLog(database);
-  copyEach(database, "kv", [0, 1], ([ns, k, place, anchor, ver, created, exp, findable, at, writer, agent]) => {
-    const version = versionSum(placeSum(ns, place), ver, exp, created);
+  copyEach(database, "kv", [0, 1], ([ns, k, logPosition, anchor, ver, created, exp, findable, at, writer, agent]) => {
+    const version = versionSum(logPositionSum(ns, logPosition), ver, exp, created);
     const key = textSum(k);
     return [keyedSum(entrySum(version, at, writer, agent), key), slotSum(version, key, anchor, findable)];
   });
-  copyEach(database, "tombstone", [0, 1], ([ns, k, place, anchor, ver]) => [tombstoneSum(ns, k, place, anchor, ver)]);
+  copyEach(database, "tombstone", [0, 1], ([ns, k, logPosition, anchor, ver]) => [tombstoneSum(ns, k, logPosition, anchor, ver)]);
   copyEach(database, "request", [0, 1], ([ns, key, fingerprint, keptUntil, outcome]) => [requestSum(ns, key, fingerprint, keptUntil, outcome)]);
   copyEach(database, "area", [0], ([id, ns, name, documents, length]) => [areaSum(ns, id, name) - documents - length]);
-  copyEach(database, "document", [0, 1], ([ns, k, area, place, length, terms]) => [documentSum(ns, k, area, place, length, terms)]);
-  copyEach(database, "posting", [0, 1, 2], ([area, term, place, weight, length]) => [postingSum(termSum(area, term), place, weight, length)]);
+  copyEach(database, "document", [0, 1], ([ns, k, area, logPosition, length, terms]) => [documentSum(ns, k, area, logPosition, length, terms)]);
+  copyEach(database, "posting", [0, 1, 2], ([area, term, logPosition, weight, length]) => [postingSum(termSum(area, term), logPosition, weight, length)]);
   copyEach(database, "term", [0, 1], ([area, term, documents]) => [termSum(area, term) - documents]);
   for (const table of tables) database.exec(`DROP TABLE old_${table}`);
 }
@@ -97,14 +97,14 @@ export function addSums(database: SqlDatabase): void {
 /** The sums stand before the value, and ids are too large for a JavaScript number: the log is copied by namespace and place. */
 function copyLog(database: SqlDatabase): void {
   const columns = "k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v";
-  const page = database.prepare(`SELECT ${namespaceIn("id")}, ${placeIn("id")}, ${columns} FROM old_log WHERE id > ${logId("?", "?")} ORDER BY id LIMIT ${rowsPerFetch}`);
+  const page = database.prepare(`SELECT ${namespaceIn("id")}, ${positionIn("id")}, ${columns} FROM old_log WHERE id > ${logId("?", "?")} ORDER BY id LIMIT ${rowsPerFetch}`);
   page.setReturnArrays(true);
   const insert = database.prepare(`INSERT INTO log VALUES (${logId("?", "?")}${", ?".repeat(17)})`);
   inPages(
-    ([ns, place]: readonly SqlValue[] = [0, 0]) => page.all(ns as number, place as number) as Row[],
+    ([ns, logPosition]: readonly SqlValue[] = [0, 0]) => page.all(ns as number, logPosition as number) as Row[],
     (row) => {
-      const [ns, place, k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v] = row;
-      const start = placeSum(ns, place);
+      const [ns, logPosition, k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v] = row;
+      const start = logPositionSum(ns, logPosition);
       const entry = entrySum(versionSum(start, ver, exp, created), at, writer, agent);
       insert.run(...row.slice(0, -1), linkSum(start, at, prev, jump), logRowSum(keyedSum(entry, textSum(k)), op, kind, act, subject, lapse), sealValue(entry, v));
     },

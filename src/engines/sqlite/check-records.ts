@@ -1,13 +1,13 @@
 import { follower } from "../../store/log-order.ts";
-import { placeOf } from "../../store/place.ts";
+import { logPositionOf } from "../../store/log-position.ts";
 import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead, RawLink } from "./key-chain.ts";
 import { headRows, requireHead, requireLink } from "./key-chain.ts";
-import { logId, placeIn } from "./log-id.ts";
-import type { RawLogRow } from "./log-rows.ts";
+import { logId, positionIn } from "./log-id.ts";
+import type { SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
 import type { LiveRow } from "./read-entries.ts";
 import { requireLive, summedLiveColumns } from "./read-entries.ts";
@@ -30,9 +30,9 @@ export function checkRecords(connection: Connection, onRows: OnRows = () => {}):
   // Not by the index on names: that is what would hide a damaged one.
   const names = connection.statement("SELECT name FROM namespace NOT INDEXED ORDER BY id").all() as { readonly name: string }[];
   for (const { name } of names) {
-    let space: NamespaceRow | undefined;
+    let space: SqliteNamespaceRow | undefined;
     damage.catch(() => {
-      space = requireNamespace(connection, name);
+      space = requireNamespaceRow(connection, name);
     });
     if (space === undefined) continue;
     checkHeads(connection, space, damage, onRows);
@@ -45,14 +45,14 @@ export function checkRecords(connection: Connection, onRows: OnRows = () => {}):
 }
 
 /** By its name, as everybody finds it: a damaged name or index leads nowhere, or to another namespace. */
-export function requireNamespace(connection: Connection, name: string): NamespaceRow {
+export function requireNamespaceRow(connection: Connection, name: string): SqliteNamespaceRow {
   const space = readNamespace(connection, name);
   if (space.id === 0) throw damagedRecord(namespaceName(name));
   return space;
 }
 
 /** What is being brought in from another store agrees with itself only when all of it is there. */
-const isFilling = ({ seal }: NamespaceRow): boolean => seal?.state === "filling";
+const isFilling = ({ seal }: SqliteNamespaceRow): boolean => seal?.state === "filling";
 
 class Damage {
   readonly #records = new Set<string>();
@@ -78,7 +78,7 @@ class Damage {
   }
 }
 
-function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
+function checkHeads(connection: Connection, space: SqliteNamespaceRow, damage: Damage, onRows: OnRows): void {
   const page = connection.statement(`${headRows("k > ?2")} ORDER BY k LIMIT ${rowsPerFetch}`);
   let tombstones = 0;
   for (let after = "", more = true; more; ) {
@@ -101,12 +101,12 @@ function checkHeads(connection: Connection, space: NamespaceRow, damage: Damage,
        WHERE t.ns = ?1 AND iif(log.id IS NULL, t.place >= ?2, log.k <> t.k OR log.ver <> t.ver OR log.op = ${opCode.put}) LIMIT ${damagedMax}`,
     )
     // Compaction lets go of rows that only say that a key is gone.
-    .all(space.id, placeOf(space.compacted + 1)) as { readonly k: string }[];
+    .all(space.id, logPositionOf(space.compacted + 1)) as { readonly k: string }[];
   for (const { k } of differing) damage.add(true, keyName(k));
 }
 
 /** What readers see of the entries: that has a sum of its own. The rows were counted as heads. */
-function checkEntries(connection: Connection, { id }: NamespaceRow, damage: Damage): void {
+function checkEntries(connection: Connection, { id }: SqliteNamespaceRow, damage: Damage): void {
   const page = connection.arrayStatement(`SELECT ${summedLiveColumns} FROM kv WHERE kv.ns = ? AND kv.k > ? ORDER BY kv.k LIMIT ${rowsPerFetch}`);
   for (let after = "", more = true; more; ) {
     const rows = page.all(id, after) as LiveRow[];
@@ -116,22 +116,22 @@ function checkEntries(connection: Connection, { id }: NamespaceRow, damage: Dama
   }
 }
 
-function checkHead(connection: Connection, space: NamespaceRow, head: RawHead): void {
+function checkHead(connection: Connection, space: SqliteNamespaceRow, head: RawHead): void {
   const { k, place, findable } = requireHead(space.id, head);
   if (findable === 1 && requireDocument(connection, space.id, k).place !== place) throw damagedRecord(keyName(k));
 }
 
-function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, onRows: OnRows): void {
+function checkLog(connection: Connection, space: SqliteNamespaceRow, damage: Damage, onRows: OnRows): void {
   const page = connection.statement(
     `SELECT ${logColumns(true)}, log.prev, log.jump, log.link_sum FROM log WHERE id > ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`,
   );
   const fits = follower(space, space.compacted);
   for (let after = 0, more = true; more; ) {
-    const rows = page.all(space.id, after) as (RawLogRow & RawLink)[];
+    const rows = page.all(space.id, after) as (SqliteLogRow & RawLink)[];
     for (const row of rows) {
       damage.add(!isFilling(space) && !fits(row.place), rowName(row.place));
       damage.catch(() => {
-        requireLink(space.id, requireIntact(space.id, row) as RawLogRow & RawLink);
+        requireLink(space.id, requireIntact(space.id, row) as SqliteLogRow & RawLink);
       });
     }
     onRows(rows.length);
@@ -143,13 +143,13 @@ function checkLog(connection: Connection, space: NamespaceRow, damage: Damage, o
   const headless = connection
     .statement(
       `SELECT DISTINCT log.k FROM log LEFT JOIN kv ON kv.ns = ?1 AND kv.k = log.k LEFT JOIN tombstone AS t ON t.ns = ?1 AND t.k = log.k
-       WHERE log.id >= ${logId("?1", "0")} AND log.id < ${logId("(?1 + 1)", "0")} AND coalesce(kv.place, t.place, -1) < ${placeIn("log.id")} LIMIT ${damagedMax}`,
+       WHERE log.id >= ${logId("?1", "0")} AND log.id < ${logId("(?1 + 1)", "0")} AND coalesce(kv.place, t.place, -1) < ${positionIn("log.id")} LIMIT ${damagedMax}`,
     )
     .all(space.id) as { readonly k: string }[];
   for (const { k } of headless) damage.add(true, keyName(k));
 }
 
-function checkRequests(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
+function checkRequests(connection: Connection, { id }: SqliteNamespaceRow, damage: Damage, onRows: OnRows): void {
   const page = connection.statement(`SELECT key, fingerprint, kept_until, outcome, sum FROM request WHERE ns = ? AND key > ? ORDER BY key LIMIT ${rowsPerFetch}`);
   for (let after = "", more = true; more; ) {
     const rows = page.all(id, after) as { readonly key: string; readonly fingerprint: string; readonly kept_until: number; readonly outcome: string; readonly sum: number }[];
@@ -168,7 +168,7 @@ interface PostingRow {
   readonly sum: number;
 }
 
-function checkIndex(connection: Connection, { id }: NamespaceRow, damage: Damage, onRows: OnRows): void {
+function checkIndex(connection: Connection, { id }: SqliteNamespaceRow, damage: Damage, onRows: OnRows): void {
   damage.catch(() => {
     for (const area of readAreas(connection, id)) checkArea(connection, area, damage, onRows);
   });
@@ -181,12 +181,12 @@ function checkArea(
   onRows: OnRows,
 ): void {
   const page = connection.statement(`SELECT term, place, weight, length, sum FROM posting WHERE area = ?1 AND (term, place) > (?2, ?3) ORDER BY term, place LIMIT ${rowsPerFetch}`);
-  for (let [term, place, more] = ["", 0, true]; more; ) {
-    const rows = page.all(area.id, term, place) as PostingRow[];
+  for (let [term, logPosition, more] = ["", 0, true]; more; ) {
+    const rows = page.all(area.id, term, logPosition) as PostingRow[];
     for (const row of rows) damage.catch(() => requireSum(postingSum(termSum(area.id, row.term), row.place, row.weight, row.length), row.sum, termName, row.term));
     onRows(rows.length);
     term = rows.at(-1)?.term ?? "";
-    place = rows.at(-1)?.place ?? 0;
+    logPosition = rows.at(-1)?.place ?? 0;
     more = rows.length === rowsPerFetch;
   }
   checkTerms(connection, area.id, damage, onRows);

@@ -1,9 +1,9 @@
 import { holds, nextVersion, requireRevisionLeft } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { jumpEvery, placeOf, revisionAt } from "../../store/place.ts";
+import { jumpEvery, logPositionOf, revisionAt } from "../../store/log-position.ts";
 import { isLive } from "../../store/ranges.ts";
 import type { Sum } from "../../store/record-sum.ts";
-import { emptySum, entrySum, keyedSum, linkSum, logRowSum, placeSum, requireSum, sealValue, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
+import { emptySum, entrySum, keyedSum, linkSum, logPositionSum, logRowSum, requireSum, sealValue, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
 import type {
   Check,
   CommitResult,
@@ -18,13 +18,13 @@ import type {
   WriteOutcome,
 } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
-import type { Note } from "./acknowledged.ts";
+import type { CommitNote } from "./commit-notes.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
 import { logId } from "./log-id.ts";
 import { keyName, lapseText, logColumns, opCode, parseLapse, requireLogRow, toEntry } from "./log-rows.ts";
-import type { NamespaceClock } from "./namespace-clock.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceClock } from "./namespace-clock.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, expectNewest, writeNamespace } from "./namespace-row.ts";
 import { keepRequest, readStoredRequest } from "./stored-request.ts";
 import { addDocument, removeDocument } from "./text-index.ts";
@@ -62,8 +62,8 @@ interface Slot {
 
 type SlotRow = [ver: number, created: number, exp: number | null, place: number, anchor: number | null, findable: number, slotSum: number];
 
-function requireSlot(namespaceId: number, key: string, textOfKey: Sum, [ver, created, exp, place, anchor, findable, sum]: SlotRow): void {
-  requireSum(slotSum(versionSum(placeSum(namespaceId, place), ver, exp, created), textOfKey, anchor, findable), sum, keyName, key);
+function requireSlot(namespaceId: number, key: string, textOfKey: Sum, [ver, created, exp, logPosition, anchor, findable, sum]: SlotRow): void {
+  requireSum(slotSum(versionSum(logPositionSum(namespaceId, logPosition), ver, exp, created), textOfKey, anchor, findable), sum, keyName, key);
 }
 
 /** The statements of the hot path, prepared once per connection and used without a lookup. */
@@ -73,8 +73,8 @@ export class BatchStatements {
   readonly append: SqlStatement;
   readonly put: SqlStatement;
   readonly remove: SqlStatement;
-  readonly bury: SqlStatement;
-  readonly unbury: SqlStatement;
+  readonly writeTombstone: SqlStatement;
+  readonly deleteTombstone: SqlStatement;
   /** A log row without its value. */
   readonly row: SqlStatement;
 
@@ -88,8 +88,8 @@ export class BatchStatements {
         exp = excluded.exp, findable = excluded.findable, at = excluded.at, writer = excluded.writer, agent = excluded.agent, sum = excluded.sum, slot_sum = excluded.slot_sum`,
     );
     this.remove = database.prepare("DELETE FROM kv WHERE ns = ? AND k = ?");
-    this.bury = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?, ?)");
-    this.unbury = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
+    this.writeTombstone = database.prepare("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?, ?, ?, ?)");
+    this.deleteTombstone = database.prepare("DELETE FROM tombstone WHERE ns = ? AND k = ?");
     this.row = database.prepare(`SELECT ${logColumns(false)} FROM log WHERE id = ${logId("?", "?")}`);
   }
 }
@@ -98,9 +98,9 @@ export class BatchStatements {
 export class Batch {
   readonly #connection: Connection;
   readonly #statements: BatchStatements;
-  readonly #clock: NamespaceClock;
+  readonly #clock: SqliteNamespaceClock;
   readonly #namespace: string;
-  readonly #space: NamespaceRow;
+  readonly #space: SqliteNamespaceRow;
   readonly #slots = new Map<string, Slot>();
   readonly #before: number;
   readonly #tombstonesBefore: number;
@@ -109,7 +109,7 @@ export class Batch {
   #seq = 0;
   #newest: Slot | undefined;
 
-  constructor(connection: Connection, statements: BatchStatements, clock: NamespaceClock, namespace: string) {
+  constructor(connection: Connection, statements: BatchStatements, clock: SqliteNamespaceClock, namespace: string) {
     this.#connection = connection;
     this.#statements = statements;
     this.#clock = clock;
@@ -128,7 +128,7 @@ export class Batch {
   }
 
   /** What is to be noted of the batch once it is durable. */
-  get note(): Note | undefined {
+  get note(): CommitNote | undefined {
     return this.tookRevision ? { namespaceId: this.#space.id, revision: this.#space.revision } : undefined;
   }
 
@@ -190,7 +190,7 @@ export class Batch {
   adopt(row: StoredLogRow): void {
     const slot = this.#slot(row.key);
     if (!slot.present) this.#tombstone(row.key, slot);
-    if (slot.place >= placeOf(row.revision, row.seq)) {
+    if (slot.place >= logPositionOf(row.revision, row.seq)) {
       // The tombstone came ahead with the keys: the row it speaks of is still to come, and a chain only leads back.
       slot.place = 0;
       slot.anchor = null;
@@ -252,7 +252,7 @@ export class Batch {
     const hasJump = op === opCode.put && slot.version % jumpEvery === 0;
     const jump = hasJump ? slot.anchor : null;
     slot.revision = this.#space.revision + 1;
-    slot.place = placeOf(slot.revision, this.#seq);
+    slot.place = logPositionOf(slot.revision, this.#seq);
     if (hasJump) slot.anchor = slot.place;
     slot.changed = true;
     slot.atMs = atMs;
@@ -262,7 +262,7 @@ export class Batch {
     this.#newest = slot;
     const { id } = this.#space;
     const lapsed = lapseText(lapse);
-    const start = placeSum(id, slot.place);
+    const start = logPositionSum(id, slot.place);
     slot.versionSum = versionSum(start, slot.version, expiresAtMs, slot.createdAtMs);
     const entry = entrySum(slot.versionSum, atMs, writer, agent);
     slot.sum = keyedSum(entry, slot.textOfKey);
@@ -387,13 +387,13 @@ export class Batch {
         slotSum(slot.versionSum, slot.textOfKey, slot.anchor, slot.index === undefined ? 0 : 1),
       );
       if (slot.tombstoneStored) {
-        this.#statements.unbury.get(id, key);
+        this.#statements.deleteTombstone.get(id, key);
         this.#space.tombstones -= 1;
       }
       return;
     }
     if (slot.stored) this.#statements.remove.get(id, key);
-    this.#statements.bury.get(id, key, slot.place, slot.anchor, slot.version, tombstoneSum(id, key, slot.place, slot.anchor, slot.version));
+    this.#statements.writeTombstone.get(id, key, slot.place, slot.anchor, slot.version, tombstoneSum(id, key, slot.place, slot.anchor, slot.version));
     if (!slot.tombstoneStored) this.#space.tombstones += 1;
   }
 }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqliteDriver } from "./driver.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { readPragma } from "./schema.ts";
 
 /** How far the store's clock may be ahead of the host's before health says so. */
@@ -20,7 +20,7 @@ export function readSettings({ database }: Connection) {
   };
 }
 
-export function healthOf(driver: SqliteDriver, path: string, space: NamespaceRow, settings: ReturnType<typeof readSettings>, aheadMs: number): EngineHealth {
+export function healthOf(driver: SqliteDriver, path: string, space: SqliteNamespaceRow, settings: ReturnType<typeof readSettings>, aheadMs: number): EngineHealth {
   const file = statSync(path, { throwIfNoEntry: false });
   const warnings: EngineWarning[] = [];
   if (aheadMs > clockAheadMaxMs)

@@ -1,13 +1,13 @@
-import { revisionAt } from "../../store/place.ts";
-import { damagedRecord, linkSum, placeSum, requireSum, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
+import { revisionAt } from "../../store/log-position.ts";
+import { damagedRecord, linkSum, logPositionSum, requireSum, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
 import type { Range } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
-import { logId, placeIn } from "./log-id.ts";
+import { logId, positionIn } from "./log-id.ts";
 import { keyName, rowName } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
-/** Walks along the chain of a key's rows; how it is made is told in store/place.ts. */
+/** Walks along the chain of a key's rows; how it is made is told in store/log-position.ts. */
 export interface Head {
   readonly k: string;
   /** Of the newest row of the key. */
@@ -51,8 +51,8 @@ export function requireHead(namespaceId: number, row: RawHead): RawHead {
 export const liveHeadColumns = "kv.place, kv.k, kv.ver, kv.created, kv.exp, kv.anchor, kv.findable, kv.slot_sum";
 export type LiveHead = [place: number, k: string, ver: number, created: number, exp: number | null, anchor: number | null, findable: number, slotSum: number];
 
-export function requireLiveHead(namespaceId: number, [place, k, ver, created, exp, anchor, findable, sum]: LiveHead): void {
-  requireSum(slotSum(versionSum(placeSum(namespaceId, place), ver, exp, created), textSum(k), anchor, findable), sum, keyName, k);
+export function requireLiveHead(namespaceId: number, [logPosition, k, ver, created, exp, anchor, findable, sum]: LiveHead): void {
+  requireSum(slotSum(versionSum(logPositionSum(namespaceId, logPosition), ver, exp, created), textSum(k), anchor, findable), sum, keyName, k);
 }
 
 export function readHead(connection: Connection, namespaceId: number, key: string): RawHead | undefined {
@@ -60,7 +60,7 @@ export function readHead(connection: Connection, namespaceId: number, key: strin
   return row && requireHead(namespaceId, row);
 }
 
-export const linkColumns = `${placeIn("id")} AS place, at, prev, jump, link_sum`;
+export const linkColumns = `${positionIn("id")} AS place, at, prev, jump, link_sum`;
 
 export interface RawLink {
   readonly place: number;
@@ -71,22 +71,22 @@ export interface RawLink {
 }
 
 export function requireLink(namespaceId: number, { place, at, prev, jump, link_sum }: RawLink): void {
-  requireSum(linkSum(placeSum(namespaceId, place), at, prev, jump), link_sum, rowName, place);
+  requireSum(linkSum(logPositionSum(namespaceId, place), at, prev, jump), link_sum, rowName, place);
 }
 
 /** The newest place of the chain below `bound`; undefined when there is none. */
-export function newestBelow(connection: Connection, { id, compacted }: Pick<NamespaceRow, "id" | "compacted">, head: number, bound: number): number | undefined {
+export function newestBelow(connection: Connection, { id, compacted }: Pick<SqliteNamespaceRow, "id" | "compacted">, head: number, bound: number): number | undefined {
   const step = connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?1", "?2")}`);
-  let place: number | null = head;
-  while (place !== null && place >= bound) {
-    const link = step.get(id, place) as RawLink | undefined;
+  let logPosition: number | null = head;
+  while (logPosition !== null && logPosition >= bound) {
+    const link = step.get(id, logPosition) as RawLink | undefined;
     if (link === undefined) {
       // What compaction let go of is the end of the chain; anything newer must be there.
-      if (revisionAt(place) <= compacted) return undefined;
-      throw damagedRecord(rowName(place));
+      if (revisionAt(logPosition) <= compacted) return undefined;
+      throw damagedRecord(rowName(logPosition));
     }
     requireLink(id, link);
-    place = link.jump !== null && link.jump >= bound ? link.jump : link.prev;
+    logPosition = link.jump !== null && link.jump >= bound ? link.jump : link.prev;
   }
-  return place ?? undefined;
+  return logPosition ?? undefined;
 }

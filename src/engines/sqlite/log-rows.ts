@@ -1,8 +1,8 @@
 import type { Json } from "../../kernel/json.ts";
-import { revisionAt, seqAt } from "../../store/place.ts";
-import { damagedRecord, entrySum, keyedSum, logRowSum, placeSum, requireSum, requireValue, sealedJson, textSum, versionSum } from "../../store/record-sum.ts";
+import { revisionAt, seqAt } from "../../store/log-position.ts";
+import { damagedRecord, entrySum, keyedSum, logPositionSum, logRowSum, requireSum, requireValue, sealedJson, textSum, versionSum } from "../../store/record-sum.ts";
 import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
-import { placeIn } from "./log-id.ts";
+import { positionIn } from "./log-id.ts";
 
 /** `op` as the log keeps it. */
 export const ops = ["put", "delete", "expire"] as const;
@@ -10,9 +10,9 @@ export const opCode = { put: 0, delete: 1, expire: 2 } as const;
 
 /** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
 export const logColumns = (values: boolean): string =>
-  `${placeIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject, log.lapse, log.sum${values ? ", log.v" : ""}`;
+  `${positionIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject, log.lapse, log.sum${values ? ", log.v" : ""}`;
 
-export interface RawLogRow {
+export interface SqliteLogRow {
   readonly place: number;
   readonly k: string;
   readonly op: number;
@@ -51,7 +51,7 @@ export type LogTuple = [
 ];
 
 /** By position: taking an array apart costs as much as the checksums. */
-export const toRawLogRow = (row: LogTuple): RawLogRow => ({
+export const toRawLogRow = (row: LogTuple): SqliteLogRow => ({
   place: row[0],
   k: row[1],
   op: row[2],
@@ -70,9 +70,9 @@ export const toRawLogRow = (row: LogTuple): RawLogRow => ({
 });
 
 /** The row as it was written, or `store_damaged`. To be called on every row of the log before anything in it is used. */
-export function requireIntact(namespaceId: number, row: RawLogRow): RawLogRow {
+export function requireIntact(namespaceId: number, row: SqliteLogRow): SqliteLogRow {
   const { place, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, sum, v } = row;
-  const start = placeSum(namespaceId, place);
+  const start = logPositionSum(namespaceId, place);
   const entry = entrySum(versionSum(start, ver, exp, created), at, writer, agent);
   requireSum(logRowSum(keyedSum(entry, textSum(k)), op, kind, act, subject, lapse), sum, rowName, place);
   if (v !== undefined) requireValue(entry, v, rowName, place);
@@ -80,20 +80,20 @@ export function requireIntact(namespaceId: number, row: RawLogRow): RawLogRow {
 }
 
 /** The same for a row that something stored points to: it must be there. */
-export function requireLogRow(namespaceId: number, place: number, row: unknown): RawLogRow {
-  if (row === undefined) throw damagedRecord(rowName(place));
-  return requireIntact(namespaceId, row as RawLogRow);
+export function requireLogRow(namespaceId: number, logPosition: number, row: unknown): SqliteLogRow {
+  if (row === undefined) throw damagedRecord(rowName(logPosition));
+  return requireIntact(namespaceId, row as SqliteLogRow);
 }
 
-export const rowName = (place: number): string => `revision ${revisionAt(place)} in the log (row ${seqAt(place)})`;
+export const rowName = (logPosition: number): string => `revision ${revisionAt(logPosition)} in the log (row ${seqAt(logPosition)})`;
 /** Shortened: a damaged key can be any text. */
 export const keyName = (key: unknown): string => `key ${JSON.stringify(String(key).slice(0, 200))}`;
 
 export const parseValue = (json: string | undefined): Json => (json === undefined ? null : (JSON.parse(json) as Json));
 
-const rowValue = ({ v }: RawLogRow): Json => (v === undefined ? null : parseValue(sealedJson(v)));
+const rowValue = ({ v }: SqliteLogRow): Json => (v === undefined ? null : parseValue(sealedJson(v)));
 
-export const toEntry = (row: RawLogRow): Entry => ({
+export const toEntry = (row: SqliteLogRow): Entry => ({
   key: row.k,
   value: rowValue(row),
   version: row.ver,
@@ -105,7 +105,7 @@ export const toEntry = (row: RawLogRow): Entry => ({
   agent: row.agent ?? undefined,
 });
 
-export const toLogRow = (row: RawLogRow): LogRow => ({
+export const toLogRow = (row: SqliteLogRow): LogRow => ({
   revision: revisionAt(row.place),
   seq: seqAt(row.place),
   key: row.k,
@@ -119,7 +119,7 @@ export const toLogRow = (row: RawLogRow): LogRow => ({
   record: recordOf(row),
 });
 
-export const recordOf = ({ kind, act, subject }: Pick<RawLogRow, "kind" | "act" | "subject">): HistoryRecord | undefined =>
+export const recordOf = ({ kind, act, subject }: Pick<SqliteLogRow, "kind" | "act" | "subject">): HistoryRecord | undefined =>
   kind === null ? undefined : { kind, op: act as string, subject: subject as string };
 
 export const lapseText = (lapse: HistoryRecord | undefined): string | null => (lapse === undefined ? null : JSON.stringify([lapse.kind, lapse.op, lapse.subject]));

@@ -1,19 +1,19 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf, revisionAt, seqAt } from "../../store/place.ts";
+import { logPositionOf, revisionAt, seqAt } from "../../store/log-position.ts";
 import { compareKeys } from "../../store/ranges.ts";
-import { damagedRecord, placeSum, postingSum, requestSum, requireSum, sealedJson, slotSum, termSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
+import { damagedRecord, logPositionSum, postingSum, requestSum, requireSum, sealedJson, slotSum, termSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
 import type { Committed, DumpPage, DumpQuery, IndexedText, LogRow, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import type { Batch, BatchStatements } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead } from "./key-chain.ts";
 import { headRows, readHead, requireHead } from "./key-chain.ts";
-import { logId, placeIn } from "./log-id.ts";
-import type { RawLogRow } from "./log-rows.ts";
+import { logId, positionIn } from "./log-id.ts";
+import type { SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, ops, parseLapse, recordOf, requireIntact } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
-import { readNamespace, resetNamespace, writeFacts, writeNamespace } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
+import { readNamespace, resetNamespaceRow, writeFacts, writeNamespace } from "./namespace-row.ts";
 import { keepRequest, requestName } from "./stored-request.ts";
 import { addDocument, readAreas, requireDocument } from "./text-index.ts";
 
@@ -21,7 +21,7 @@ import { addDocument, readAreas, requireDocument } from "./text-index.ts";
 const rowsPerFetch = 32;
 
 /** Inside one read transaction. */
-export function dumpPage(connection: Connection, space: NamespaceRow, query: DumpQuery): DumpPage {
+export function dumpPage(connection: Connection, space: SqliteNamespaceRow, query: DumpQuery): DumpPage {
   const { id: _id, name: _name, tombstones: _tombstones, ...facts } = space;
   if (query.part === "keys") return { facts, ...pageOf(keysAfter(connection, space.id, query.after)) };
   if (query.part === "requests") return { facts, ...pageOf(requestsAfter(connection, space.id, query.after)) };
@@ -42,7 +42,7 @@ function* inPieces<Row>(fetch: (last: Row | undefined) => Row[]): Generator<Row>
 
 function* rowsAfter(connection: Connection, namespaceId: number, after: number): Generator<StoredLogRow> {
   const page = connection.statement(`SELECT ${logColumns(true)} FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("(?1 + 1)", "0")} ORDER BY id LIMIT ${rowsPerFetch}`);
-  for (const row of inPieces<RawLogRow>((last) => page.all(namespaceId, last === undefined ? placeOf(after + 1) : last.place + 1) as RawLogRow[])) {
+  for (const row of inPieces<SqliteLogRow>((last) => page.all(namespaceId, last === undefined ? logPositionOf(after + 1) : last.place + 1) as SqliteLogRow[])) {
     requireIntact(namespaceId, row);
     yield {
       kind: "log",
@@ -139,12 +139,14 @@ export function loadRecords(
 
 function loadRows(connection: Connection, batch: Batch, namespaceId: number, rows: readonly StoredLogRow[]): void {
   const isThere = connection.statement(`SELECT 1 FROM log WHERE id = ${logId("?1", "?2")}`);
-  const { place } = connection.statement(`SELECT ${placeIn("max(id)")} AS place FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("(?1 + 1)", "0")}`).get(namespaceId) as {
+  const { place } = connection
+    .statement(`SELECT ${positionIn("max(id)")} AS place FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("(?1 + 1)", "0")}`)
+    .get(namespaceId) as {
     readonly place: number | null;
   };
   let newest = place ?? 0;
   for (const row of rows) {
-    const wanted = placeOf(row.revision, row.seq);
+    const wanted = logPositionOf(row.revision, row.seq);
     if (wanted > newest) {
       batch.adopt(row);
       newest = wanted;
@@ -153,20 +155,20 @@ function loadRows(connection: Connection, batch: Batch, namespaceId: number, row
   }
 }
 
-function loadKey(connection: Connection, statements: BatchStatements, space: NamespaceRow, { key, revision, seq, version, present, index }: StoredKey): void {
-  const place = placeOf(revision, seq);
+function loadKey(connection: Connection, statements: BatchStatements, space: SqliteNamespaceRow, { key, revision, seq, version, present, index }: StoredKey): void {
+  const logPosition = logPositionOf(revision, seq);
   const found = readHead(connection, space.id, key);
   if (!present) {
     // What the log told of the key is never less right: a page of the walk may be of later, and then the log brings it too.
     if (found !== undefined) return;
-    statements.bury.run(space.id, key, place, null, version, tombstoneSum(space.id, key, place, null, version));
+    statements.writeTombstone.run(space.id, key, logPosition, null, version, tombstoneSum(space.id, key, logPosition, null, version));
     space.tombstones += 1;
     return;
   }
   // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
-  if (index === undefined || found?.place !== place || found.findable === 1) return;
-  addDocument(connection, space.id, key, place, index);
-  const sum = slotSum(versionSum(placeSum(space.id, place), found.ver, found.exp, found.created), textSum(key), found.anchor, 1);
+  if (index === undefined || found?.place !== logPosition || found.findable === 1) return;
+  addDocument(connection, space.id, key, logPosition, index);
+  const sum = slotSum(versionSum(logPositionSum(space.id, logPosition), found.ver, found.exp, found.created), textSum(key), found.anchor, 1);
   connection.statement("UPDATE kv SET findable = 1, slot_sum = ? WHERE ns = ? AND k = ?").run(sum, space.id, key);
 }
 
@@ -185,7 +187,7 @@ const clearing: readonly (readonly [table: string, key: string, where: string])[
 ];
 
 /** Inside one write transaction: one slice. Says whether anything is left; the last slice takes the seal away. */
-export function clearSlice(connection: Connection, space: NamespaceRow): { readonly more: boolean } {
+export function clearSlice(connection: Connection, space: SqliteNamespaceRow): { readonly more: boolean } {
   requireFilling(space.seal);
   const { id } = space;
   for (const [table, key, where] of clearing) {
@@ -193,6 +195,6 @@ export function clearSlice(connection: Connection, space: NamespaceRow): { reado
     if (Number(removed.changes) > 0) return { more: true };
   }
   connection.statement("DELETE FROM area WHERE ns = ?").run(id);
-  resetNamespace(connection, space);
+  resetNamespaceRow(connection, space);
   return { more: false };
 }

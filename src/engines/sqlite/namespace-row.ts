@@ -1,11 +1,11 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import { revisionAt } from "../../store/place.ts";
+import { revisionAt } from "../../store/log-position.ts";
 import { asideSum, namespaceSum, requireSum } from "../../store/record-sum.ts";
 import type { NamespaceFacts, Seal } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { RawLink } from "./key-chain.ts";
 import { linkColumns, requireLink } from "./key-chain.ts";
-import { logId, namespaceIdMax, placeIn } from "./log-id.ts";
+import { logId, namespaceIdMax, positionIn } from "./log-id.ts";
 
 type Writable<T> = { -readonly [P in keyof T]: T[P] };
 
@@ -13,7 +13,7 @@ type Writable<T> = { -readonly [P in keyof T]: T[P] };
  * A namespace as its row and its newest log row say; read anew in every transaction, because other processes change it.
  * The revision and the clock are not stored a second time: a commit then has one page less to make durable.
  */
-export interface NamespaceRow extends Writable<NamespaceFacts> {
+export interface SqliteNamespaceRow extends Writable<NamespaceFacts> {
   /** 0: nothing was ever committed to it. */
   id: number;
   name: string;
@@ -26,7 +26,7 @@ interface Aside extends Partial<Pick<NamespaceFacts, "base" | "gaps" | "seal">> 
   readonly clockMs?: number;
 }
 
-const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, n.aside, ${placeIn("newest.id")}, newest.at
+const select = `SELECT n.id, n.compacted, n.compacted_at, n.version_floor, n.tombstones, n.aside, ${positionIn("newest.id")}, newest.at
   FROM namespace AS n LEFT JOIN log AS newest ON newest.id = (SELECT max(id) FROM log WHERE id >= ${logId("n.id", "0")} AND id < ${logId("(n.id + 1)", "0")})
   WHERE n.name = ?`;
 
@@ -35,17 +35,17 @@ type Selected = [id: number, compacted: number, compactedAtMs: number, versionFl
 const noGaps: NamespaceFacts["gaps"] = [];
 const nothingAside: Aside = {};
 
-export function readNamespace(connection: Connection, name: string): NamespaceRow {
+export function readNamespace(connection: Connection, name: string): SqliteNamespaceRow {
   const row = connection.arrayStatement(select).get(name) as Selected | undefined;
   if (row === undefined) return { id: 0, name, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: noGaps, seal: undefined };
   requireSelected(connection, name, row);
-  const [id, compacted, compactedAtMs, versionFloor, tombstones, text, place, at] = row;
+  const [id, compacted, compactedAtMs, versionFloor, tombstones, text, logPosition, at] = row;
   const { clockMs = 0, base = 0, gaps = noGaps, seal } = text === null ? nothingAside : (JSON.parse(text) as Aside);
   return {
     id,
     name,
     // Compaction may have let go of the newest row, when all it said was that a key is gone.
-    revision: Math.max(compacted, base, revisionAt(place ?? 0)),
+    revision: Math.max(compacted, base, revisionAt(logPosition ?? 0)),
     compacted,
     compactedAtMs,
     clockMs: Math.max(compactedAtMs, clockMs, at ?? 0),
@@ -67,7 +67,7 @@ function requireSelected(connection: Connection, name: string, row: Selected): v
     verified.set(connection, seen);
   }
   const before = seen.get(name);
-  const [id, compacted, compactedAtMs, versionFloor, tombstones, aside, place, at] = row;
+  const [id, compacted, compactedAtMs, versionFloor, tombstones, aside, logPosition, at] = row;
   const isSameRow =
     before !== undefined &&
     before[0] === id &&
@@ -76,27 +76,27 @@ function requireSelected(connection: Connection, name: string, row: Selected): v
     before[3] === versionFloor &&
     before[4] === tombstones &&
     before[5] === aside;
-  if (isSameRow && before[6] === place && before[7] === at) return;
+  if (isSameRow && before[6] === logPosition && before[7] === at) return;
   if (!isSameRow) {
     const { sum, aside_sum } = connection.statement("SELECT sum, aside_sum FROM namespace WHERE id = ?").get(id) as { readonly sum: number; readonly aside_sum: number };
     requireSum(namespaceSum(id, name, compacted, compactedAtMs, versionFloor, tombstones), sum, namespaceName, name);
     requireSum(asideSum(id, aside), aside_sum, namespaceName, name);
   }
-  if (place !== null) requireLink(id, connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?", "?")}`).get(id, place) as RawLink);
+  if (logPosition !== null) requireLink(id, connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?", "?")}`).get(id, logPosition) as RawLink);
   seen.set(name, row);
 }
 
 /** The newest log row as this connection wrote it: finding the same there again proves as much as its checksum would. */
-export function expectNewest(connection: Connection, name: string, place: number, atMs: number): void {
+export function expectNewest(connection: Connection, name: string, logPosition: number, atMs: number): void {
   const seen = verified.get(connection);
   const before = seen?.get(name);
   if (before === undefined) return;
   const [id, compacted, compactedAtMs, versionFloor, tombstones, aside] = before;
-  seen?.set(name, [id, compacted, compactedAtMs, versionFloor, tombstones, aside, place, atMs]);
+  seen?.set(name, [id, compacted, compactedAtMs, versionFloor, tombstones, aside, logPosition, atMs]);
 }
 
 /** Inside a write transaction: as above, but there afterwards. */
-export function ensureNamespace(connection: Connection, name: string): NamespaceRow {
+export function ensureNamespace(connection: Connection, name: string): SqliteNamespaceRow {
   const found = readNamespace(connection, name);
   if (found.id > 0) return found;
   const { id } = connection.statement("SELECT coalesce(max(id), 0) + 1 AS id FROM namespace").get() as { readonly id: number };
@@ -106,7 +106,7 @@ export function ensureNamespace(connection: Connection, name: string): Namespace
 }
 
 /** What does not follow from the log and changes as a namespace is used. */
-export function writeNamespace(connection: Connection, row: NamespaceRow): void {
+export function writeNamespace(connection: Connection, row: SqliteNamespaceRow): void {
   connection
     .statement("UPDATE namespace SET compacted = ?, compacted_at = ?, version_floor = ?, tombstones = ?, sum = ? WHERE id = ?")
     .run(
@@ -120,7 +120,7 @@ export function writeNamespace(connection: Connection, row: NamespaceRow): void 
 }
 
 /** What only moving changes. */
-export function writeFacts(connection: Connection, row: NamespaceRow, facts: NamespaceFacts): void {
+export function writeFacts(connection: Connection, row: SqliteNamespaceRow, facts: NamespaceFacts): void {
   const { compacted, compactedAtMs, versionFloor, clockMs, base, gaps } = facts;
   writeNamespace(connection, { ...row, compacted, compactedAtMs, versionFloor });
   const { at } = connection
@@ -136,14 +136,14 @@ export function writeFacts(connection: Connection, row: NamespaceRow, facts: Nam
   });
 }
 
-export function writeSeal(connection: Connection, row: NamespaceRow, seal: Seal | undefined): void {
+export function writeSeal(connection: Connection, row: SqliteNamespaceRow, seal: Seal | undefined): void {
   const { aside } = connection.statement("SELECT aside FROM namespace WHERE id = ?").get(row.id) as { readonly aside: string | null };
   const { seal: _, ...others } = aside === null ? nothingAside : (JSON.parse(aside) as Aside);
   writeAside(connection, row.id, seal === undefined ? others : { ...others, seal });
 }
 
 /** As one that was never used, but for its rows elsewhere. */
-export function resetNamespace(connection: Connection, row: NamespaceRow): void {
+export function resetNamespaceRow(connection: Connection, row: SqliteNamespaceRow): void {
   writeNamespace(connection, { ...row, compacted: 0, compactedAtMs: 0, versionFloor: 0, tombstones: 0 });
   writeAside(connection, row.id, nothingAside);
 }

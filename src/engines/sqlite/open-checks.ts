@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
 import { damagedRecord } from "../../store/record-sum.ts";
-import type { Note } from "./acknowledged.ts";
 import { checkPages, readSchemaSum, schemaSum } from "./check-file.ts";
-import { checkRecords, requireNamespace } from "./check-records.ts";
+import { checkRecords, requireNamespaceRow } from "./check-records.ts";
+import type { CommitNote } from "./commit-notes.ts";
 import { Connection } from "./connection.ts";
 import type { SqliteDriver } from "./driver.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { migrations, readPragma } from "./schema.ts";
 import { damagedError } from "./sqlite-errors.ts";
 
@@ -29,7 +29,7 @@ export function requireSound(connection: Connection, isOwnSchema: boolean, whole
  * No namespace is behind what was acknowledged. On a connection that may only read: closing one that may write would fold what is left of the log into
  * the file, and nobody could tell afterwards that anything is missing.
  */
-export function requireAcknowledged(driver: SqliteDriver, path: string, notes: readonly Note[]): void {
+export function requireAcknowledged(driver: SqliteDriver, path: string, notes: readonly CommitNote[]): void {
   if (notes.length === 0) return;
   const connection = new Connection(driver.open(`${pathToFileURL(path).href}?mode=ro`));
   try {
@@ -43,18 +43,18 @@ export function requireAcknowledged(driver: SqliteDriver, path: string, notes: r
 }
 
 /** Every namespace, found by its name and verified. */
-function readSpaces(connection: Connection): ReadonlyMap<number, NamespaceRow> {
+function readSpaces(connection: Connection): ReadonlyMap<number, SqliteNamespaceRow> {
   // Not by the index on names: that is what would hide a damaged one.
   const names = connection.statement("SELECT name FROM namespace NOT INDEXED ORDER BY id").all() as { readonly name: string }[];
   return new Map(
     names.map(({ name }) => {
-      const space = requireNamespace(connection, name);
+      const space = requireNamespaceRow(connection, name);
       return [space.id, space];
     }),
   );
 }
 
-function compare(spaces: ReadonlyMap<number, NamespaceRow>, notes: readonly Note[]): void {
+function compare(spaces: ReadonlyMap<number, SqliteNamespaceRow>, notes: readonly CommitNote[]): void {
   for (const { namespaceId, revision } of notes) {
     const space = spaces.get(namespaceId);
     if ((space?.revision ?? 0) >= revision) continue;

@@ -1,22 +1,22 @@
 import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { placeOf, revisionAt } from "../../store/place.ts";
+import { logPositionOf, revisionAt } from "../../store/log-position.ts";
 import { rangeAfter, rangeBefore, rangesFrom, singleKey } from "../../store/ranges.ts";
-import { damagedRecord, entrySum, keyedSum, placeSum, requireSum, requireValue, textSum, versionSum } from "../../store/record-sum.ts";
+import { damagedRecord, entrySum, keyedSum, logPositionSum, requireSum, requireValue, textSum, versionSum } from "../../store/record-sum.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { Head, RawLink } from "./key-chain.ts";
 import { linkColumns, newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
-import type { RawLogRow } from "./log-rows.ts";
+import type { SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, opCode, parseValue, requireLogRow, toEntry } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
 const headsPerRead = 256;
 
 /** Inside one read transaction. */
-export function readEntries(connection: Connection, space: NamespaceRow, nowMs: number, ranges: readonly Range[], options: ReadOptions): Snapshot {
+export function readEntries(connection: Connection, space: SqliteNamespaceRow, nowMs: number, ranges: readonly Range[], options: ReadOptions): Snapshot {
   const limit = options.limit ?? limits.readEntriesMax;
   const revision = options.at ?? space.revision;
   const readRange = options.at === undefined ? liveReader(connection, space, nowMs, options) : pastReader(connection, space, options.at, options);
@@ -77,7 +77,7 @@ export type LiveRow = [
   sumOrValue: number | string | null,
 ];
 
-function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
+function liveReader(connection: Connection, space: SqliteNamespaceRow, nowMs: number, { reverse, values }: ReadOptions): RangeReader {
   // An entry whose value is missing is damaged, not absent: hence the outer join. The log has the key too:
   // comparing both in SQL costs a fraction of a checksum of the key.
   const source =
@@ -101,25 +101,35 @@ function liveReader(connection: Connection, space: NamespaceRow, nowMs: number, 
 
 /** By position: taking an array apart costs as much as the checksums. */
 export function requireLive(namespaceId: number, row: LiveRow, withValue: boolean): Entry {
-  const place = row[0];
+  const logPosition = row[0];
   const key = row[1];
   const version = row[2];
   const createdAtMs = row[4];
   const updatedAtMs = row[5];
   const writer = row[6];
   const agent = row[7];
-  const sum = entrySum(versionSum(placeSum(namespaceId, place), version, row[3], createdAtMs), updatedAtMs, writer, agent);
+  const sum = entrySum(versionSum(logPositionSum(namespaceId, logPosition), version, row[3], createdAtMs), updatedAtMs, writer, agent);
   let json: string | undefined;
   if (withValue) json = requireValue(sum, row[8], keyName, key);
   else requireSum(keyedSum(sum, textSum(key)), row[8], keyName, key);
-  return { key, value: parseValue(json), version, revision: revisionAt(place), createdAtMs, updatedAtMs, expiresAtMs: row[3] ?? undefined, writer, agent: agent ?? undefined };
+  return {
+    key,
+    value: parseValue(json),
+    version,
+    revision: revisionAt(logPosition),
+    createdAtMs,
+    updatedAtMs,
+    expiresAtMs: row[3] ?? undefined,
+    writer,
+    agent: agent ?? undefined,
+  };
 }
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */
-function pastReader(connection: Connection, space: NamespaceRow, at: number, { reverse, values, liveAtMs }: ReadOptions): RangeReader {
+function pastReader(connection: Connection, space: SqliteNamespaceRow, at: number, { reverse, values, liveAtMs }: ReadOptions): RangeReader {
   if (at > space.revision) throw futureRevisionError(at, space.revision);
   requireKept(at, space);
-  const bound = placeOf(at + 1);
+  const bound = logPositionOf(at + 1);
   const newestRow = connection
     .statement(`SELECT ${linkColumns} FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`)
     .get(space.id, bound) as RawLink | undefined;
@@ -127,12 +137,12 @@ function pastReader(connection: Connection, space: NamespaceRow, at: number, { r
   const judgedAtMs = liveAtMs ?? Math.max(space.compactedAtMs, newestRow?.at ?? 0);
   const rowAt = connection.statement(`SELECT ${logColumns(values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
 
-  const liveThen = (head: Head): RawLogRow | undefined => {
-    const place = newestBelow(connection, space, head.place, bound);
-    const found = place === undefined ? undefined : rowAt.get(space.id, place);
+  const liveThen = (head: Head): SqliteLogRow | undefined => {
+    const logPosition = newestBelow(connection, space, head.place, bound);
+    const found = logPosition === undefined ? undefined : rowAt.get(space.id, logPosition);
     // Compaction lets go of rows that only say that a key is gone, and a chain may still point to one.
-    if (place === undefined || (found === undefined && revisionAt(place) <= space.compacted)) return undefined;
-    const row = requireLogRow(space.id, place, found);
+    if (logPosition === undefined || (found === undefined && revisionAt(logPosition) <= space.compacted)) return undefined;
+    const row = requireLogRow(space.id, logPosition, found);
     if (row.k !== head.k) throw damagedRecord(keyName(head.k));
     return row.op === opCode.put && (row.exp === null || row.exp > judgedAtMs) ? row : undefined;
   };

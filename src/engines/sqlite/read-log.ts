@@ -1,17 +1,17 @@
 import { isOneRevision, letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import { follower } from "../../store/log-order.ts";
-import { placeOf, revisionAt } from "../../store/place.ts";
+import { logPositionOf, revisionAt } from "../../store/log-position.ts";
 import { damagedRecord } from "../../store/record-sum.ts";
 import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlValue } from "./driver.ts";
 import type { RawLink } from "./key-chain.ts";
 import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
-import { logId, placeIn } from "./log-id.ts";
-import type { LogTuple, RawLogRow } from "./log-rows.ts";
+import { logId, positionIn } from "./log-id.ts";
+import type { LogTuple, SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow, toRawLogRow } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
 /** Revisions examined by one call: a filter that matches nothing must not hold the event loop for a whole long history. */
@@ -26,23 +26,23 @@ interface Condition {
 }
 
 /** Inside one read transaction. */
-export function readLog(connection: Connection, space: NamespaceRow, query: LogQuery): LogPage {
+export function readLog(connection: Connection, space: SqliteNamespaceRow, query: LogQuery): LogPage {
   const after = query.after ?? 0;
   if (query.after !== undefined && !query.lenient) requireKept(after, space);
   const limit = query.limit ?? limits.logRowsMax;
   const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
   const end = query.reverse ? after : Math.max(after, last);
-  const fill = <Rows extends readonly RawLogRow[] | undefined>(fetch: (count: number) => Rows): Rows => {
+  const fill = <Rows extends readonly SqliteLogRow[] | undefined>(fetch: (count: number) => Rows): Rows => {
     const fetched = fetch(rowsToFetch.first(limit));
     return fetched !== undefined && isOneRevision(fetched, limit, ({ place }) => revisionAt(place)) ? fetch(rowsToFetch.again(limit)) : fetched;
   };
-  const page = (fetched: readonly RawLogRow[], from: Revision, isWhole: boolean): LogPage => {
+  const page = (fetched: readonly SqliteLogRow[], from: Revision, isWhole: boolean): LogPage => {
     const { rows, cut } = wholeRevisions(fetched.map(toLogRow), limit);
     return { rows, through: cut ? (rows.at(-1) as LogRow).revision : isWhole ? end : from, done: isWhole && !cut, revision: space.revision };
   };
 
   if (last <= after || query.ranges.length === 0) return page([], end, true);
-  const byKey = query.narrow ? fill((count) => fetchByKey(connection, space, query, placeOf(after + 1), placeOf(last + 1), count)) : undefined;
+  const byKey = query.narrow ? fill((count) => fetchByKey(connection, space, query, logPositionOf(after + 1), logPositionOf(last + 1), count)) : undefined;
   if (byKey !== undefined) return page(byKey, end, true);
   const span = scanSpan(connection, space, query, after, last);
   if (span === undefined) return page([], end, true);
@@ -61,11 +61,11 @@ interface Span {
   readonly isWhole: boolean;
 }
 
-function scanSpan(connection: Connection, space: NamespaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Span | undefined {
+function scanSpan(connection: Connection, space: SqliteNamespaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Span | undefined {
   // Where compaction has been, most revisions have no rows left: begin at the first that has.
   const found = connection
-    .statement(`SELECT ${placeIn("id")} AS place FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id ${reverse ? "DESC" : "ASC"} LIMIT 1`)
-    .get(space.id, placeOf(after + 1), placeOf(last + 1)) as { readonly place: number } | undefined;
+    .statement(`SELECT ${positionIn("id")} AS place FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id ${reverse ? "DESC" : "ASC"} LIMIT 1`)
+    .get(space.id, logPositionOf(after + 1), logPositionOf(last + 1)) as { readonly place: number } | undefined;
   if (found === undefined) return undefined;
   const nearest = revisionAt(found.place);
   const from = reverse ? Math.max(after + 1, letGoThrough({ revision: nearest, gaps: space.gaps.filter(([, base]) => base <= nearest) }, revisionsPerCall) + 1) : nearest;
@@ -74,69 +74,69 @@ function scanSpan(connection: Connection, space: NamespaceRow, { reverse }: LogQ
 }
 
 /** Gaps are passed over: they hold nothing to examine, and nobody may stand in one. */
-function spanEnd(from: Revision, gaps: NamespaceRow["gaps"]): Revision {
+function spanEnd(from: Revision, gaps: SqliteNamespaceRow["gaps"]): Revision {
   let to = from + revisionsPerCall - 1;
   for (const [kept, base] of gaps) if (kept >= from && kept < to) to += base - kept;
   return to;
 }
 
 /** `rows` in the log's order; `after`: the revision they must begin behind, if any. */
-function requireUnbroken(space: NamespaceRow, rows: readonly RawLogRow[], after: Revision | undefined): void {
+function requireUnbroken(space: SqliteNamespaceRow, rows: readonly SqliteLogRow[], after: Revision | undefined): void {
   const follows = follower(space, after);
   for (const { place } of rows) if (!follows(place)) throw damagedRecord(rowName(place));
 }
 
-function fetchByRevision(connection: Connection, space: NamespaceRow, query: LogQuery, { from, to }: Span, count: number): RawLogRow[] {
+function fetchByRevision(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, { from, to }: Span, count: number): SqliteLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
   const sql = `SELECT ${logColumns(query.values !== false)} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
-  const found = connection.arrayStatement(sql).all(space.id, placeOf(from), placeOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as LogTuple[];
+  const found = connection.arrayStatement(sql).all(space.id, logPositionOf(from), logPositionOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as LogTuple[];
   const rows = found.map((row) => requireIntact(space.id, toRawLogRow(row)));
   // Without a filter nothing may be missing in between: a watcher would never hear of it.
   if (filters.length === 0) requireUnbroken(space, query.reverse ? rows.toReversed() : rows, query.reverse ? undefined : Math.max(space.compacted, from - 1));
   return rows;
 }
 
-type ChainRow = RawLogRow & RawLink;
+type ChainRow = SqliteLogRow & RawLink;
 
 /**
  * Along the chains of the asked keys, from `low` to below `high`: places first, rows for those that remain after sorting.
  * Undefined when that would mean looking at too many rows: going by revision is then the bounded way.
  */
-function fetchByKey(connection: Connection, space: NamespaceRow, query: LogQuery, low: number, high: number, count: number): RawLogRow[] | undefined {
+function fetchByKey(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, low: number, high: number, count: number): SqliteLogRow[] | undefined {
   const chainRow = connection.statement(`SELECT ${logColumns(false)}, log.prev, log.jump, log.link_sum FROM log WHERE id = ${logId("?1", "?2")}`);
   // A set: ranges may overlap, rows may not repeat.
-  const places = new Set<number>();
+  const logPositions = new Set<number>();
   let visited = 0;
   for (const range of query.ranges) {
     const heads = readHeads(connection, space.id, range, { limit: narrowRowsMax });
     if (heads.length === narrowRowsMax) return undefined;
     for (const head of heads) {
-      let place = newestBelow(connection, space, head.place, high) ?? null;
+      let logPosition = newestBelow(connection, space, head.place, high) ?? null;
       // Newest first, a page of each key is enough.
-      for (let matching = 0; place !== null && place >= low && !(query.reverse && matching === count); ) {
+      for (let matching = 0; logPosition !== null && logPosition >= low && !(query.reverse && matching === count); ) {
         visited += 1;
         if (visited > narrowRowsMax) return undefined;
-        const row = chainRow.get(space.id, place) as ChainRow | undefined;
-        if (row === undefined && revisionAt(place) <= space.compacted) break;
-        requireLogRow(space.id, place, row);
+        const row = chainRow.get(space.id, logPosition) as ChainRow | undefined;
+        if (row === undefined && revisionAt(logPosition) <= space.compacted) break;
+        requireLogRow(space.id, logPosition, row);
         if (row === undefined || row.k !== head.k) throw damagedRecord(keyName(head.k));
         requireLink(space.id, row);
         if (isWanted(row, query)) {
-          places.add(place);
+          logPositions.add(logPosition);
           matching += 1;
         }
-        place = row.prev;
+        logPosition = row.prev;
       }
     }
   }
   const rowAt = connection.statement(`SELECT ${logColumns(query.values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
   const direction = query.reverse ? -1 : 1;
-  return [...places]
+  return [...logPositions]
     .sort((a, b) => direction * (a - b))
     .slice(0, count)
-    .map((place) => requireLogRow(space.id, place, rowAt.get(space.id, place)));
+    .map((logPosition) => requireLogRow(space.id, logPosition, rowAt.get(space.id, logPosition)));
 }
 
 function isWanted(row: ChainRow, { recorded }: LogQuery): boolean {

@@ -1,12 +1,12 @@
 import { busyTooLong, isBusy } from "./sqlite-errors.ts";
 
-const patienceMs = 30_000;
+const retryForMs = 30_000;
 
 /**
  * Several processes on one file are the normal case, so meeting a held lock is no error. SQLite's own wait blocks the event loop and starves
  * writers; this one waits outside the call, briefly and unevenly, so that nobody keeps losing the same race.
  */
-export async function retryBusy<T>(attempt: () => T, waitMaxMs = patienceMs): Promise<T> {
+export async function retryBusy<T>(attempt: () => T, waitMaxMs = retryForMs): Promise<T> {
   const startedMs = performance.now();
   for (;;) {
     try {

@@ -27,13 +27,13 @@ import type {
   StoredRecord,
   StoredRequest,
 } from "../../store/store.ts";
-import type { Note } from "./acknowledged.ts";
-import { readNotes } from "./acknowledged.ts";
 import { writeBackup } from "./backup-file.ts";
-import { Bell } from "./bell.ts";
+import { SqliteChangeSignal } from "./change-signal.ts";
 import { checkPages, readSchemaSum, schemaSum } from "./check-file.ts";
 import { checkRecords } from "./check-records.ts";
 import { Batch, BatchStatements } from "./commit-batch.ts";
+import type { CommitNote } from "./commit-notes.ts";
+import { readCommitNotes } from "./commit-notes.ts";
 import type { Connection } from "./connection.ts";
 import { CommitFailure, openConnection } from "./connection.ts";
 import type { DriverName, SqliteDriver } from "./driver.ts";
@@ -41,8 +41,8 @@ import { loadSqliteDriver, requireSafe } from "./driver.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
 import { logId } from "./log-id.ts";
 import { clearSlice, dumpPage, loadRecords } from "./moving.ts";
-import { NamespaceClock } from "./namespace-clock.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import { SqliteNamespaceClock } from "./namespace-clock.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, readNamespace, writeSeal } from "./namespace-row.ts";
 import { checkedWholeBytes as defaultCheckedWholeBytes, requireAcknowledged, requireSound } from "./open-checks.ts";
 import { countLive, readEntries } from "./read-entries.ts";
@@ -54,8 +54,8 @@ import { readPragma } from "./schema.ts";
 import { damagedError, isBusy, isIoError, isSuspect, mayBeDamage, translateSqliteError } from "./sqlite-errors.ts";
 import type { FileSystemType } from "./store-file.ts";
 import { prepareStoreFile, rememberOpened } from "./store-file.ts";
-import type { Standing } from "./store-place.ts";
-import { lostCommitError, lostError, StorePlace } from "./store-place.ts";
+import type { FileState } from "./store-file-watch.ts";
+import { lostCommitError, lostError, StoreFileWatch } from "./store-file-watch.ts";
 import { readStoredRequest } from "./stored-request.ts";
 import type { TextSearch } from "./text-index.ts";
 import { beginSearch, finishSearch, probeTerms } from "./text-index.ts";
@@ -88,7 +88,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const driver = typeof options.driver === "object" ? requireSafe(options.driver) : await loadSqliteDriver(options.driver);
   const named = resolve(options.path);
   const path = prepareStoreFile(named, options.fileSystemType);
-  const engine = new SqliteEngine(driver, path, new StorePlace(path, named), options);
+  const engine = new SqliteEngine(driver, path, new StoreFileWatch(path, named), options);
   // The whole open is tried again: with many processes on a new file, every step of it can meet a lock.
   await engine.ready();
   return engine;
@@ -98,36 +98,36 @@ class SqliteEngine implements Engine {
   readonly name = "sqlite";
   readonly #driver: SqliteDriver;
   readonly #path: string;
-  readonly #place: StorePlace;
+  readonly #fileWatch: StoreFileWatch;
   readonly #host: Clock;
-  readonly #clock: NamespaceClock;
+  readonly #clock: SqliteNamespaceClock;
   readonly #log: Log;
   readonly #migrations: readonly Migration[] | undefined;
   readonly #checkedWholeBytes: number;
-  readonly #bell: Bell;
+  readonly #changeSignal: SqliteChangeSignal;
   #open: Open | undefined;
   /** The disk failed: what is opened next has to prove itself first. */
   #mustVerify = false;
   #dataVersion: number | string | undefined;
   #lookedMs = Number.NEGATIVE_INFINITY;
-  #standing: Standing = "in place";
+  #fileState: FileState = "in place";
   #closed = false;
 
   constructor(
     driver: SqliteDriver,
     path: string,
-    place: StorePlace,
+    fileWatch: StoreFileWatch,
     { clock = systemClock, log = silentLog, migrations, checkedWholeBytes = defaultCheckedWholeBytes }: SqliteEngineOptions,
   ) {
     this.#driver = driver;
     this.#path = path;
-    this.#place = place;
+    this.#fileWatch = fileWatch;
     this.#host = clock;
-    this.#clock = new NamespaceClock(clock);
+    this.#clock = new SqliteNamespaceClock(clock);
     this.#log = log;
     this.#migrations = migrations;
     this.#checkedWholeBytes = checkedWholeBytes;
-    this.#bell = new Bell(path, () => this.#hasChangedElsewhere(), log);
+    this.#changeSignal = new SqliteChangeSignal(path, () => this.#hasChangedElsewhere(), log);
   }
 
   async ready(): Promise<void> {
@@ -144,14 +144,14 @@ class SqliteEngine implements Engine {
   }
 
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const { results, rings } = await this.#writing(({ connection, statements }) => {
+    const { results, notifies } = await this.#writing(({ connection, statements }) => {
       const batch = new Batch(connection, statements, this.#clock, namespace);
       requireUnsealed(batch.seal, "commit");
       const results = commits.map((commit) => batch.apply(commit));
-      return { keep: batch.finish(), result: { results, rings: batch.tookRevision }, note: batch.note };
+      return { keep: batch.finish(), result: { results, notifies: batch.tookRevision }, note: batch.note };
     });
     // Whoever waits for this commit is answered first; whoever watches here hears of it a moment later.
-    if (rings) this.#bell.ringSoon(namespace, this.#host);
+    if (notifies) this.#changeSignal.notifySoon(namespace, this.#host);
     return results;
   }
 
@@ -180,8 +180,8 @@ class SqliteEngine implements Engine {
     }
   }
 
-  onChange(namespace: string, ring: () => void): () => void {
-    return this.#bell.listen(namespace, ring);
+  onChange(namespace: string, notify: () => void): () => void {
+    return this.#changeSignal.listen(namespace, notify);
   }
 
   async sweep(namespace: string, limit: number): Promise<number> {
@@ -201,7 +201,7 @@ class SqliteEngine implements Engine {
       batch.finish();
       return { keep: true, result, note: batch.note };
     });
-    if (swept > 0) this.#bell.ringSoon(namespace, this.#host);
+    if (swept > 0) this.#changeSignal.notifySoon(namespace, this.#host);
     return swept;
   }
 
@@ -261,19 +261,19 @@ class SqliteEngine implements Engine {
       writeSeal(connection, space, seal);
       return { keep: true, result: undefined };
     });
-    this.#bell.ring(namespace);
+    this.#changeSignal.notify(namespace);
   }
 
   async clear(namespace: string): Promise<void> {
     const { id } = await this.#reading((connection) => readNamespace(connection, namespace));
-    if (id > 0) this.#bell.forget(id);
+    if (id > 0) this.#changeSignal.forget(id);
     for (let more = true; more; ) ({ more } = await this.#writing(({ connection }) => ({ keep: true, result: clearSlice(connection, ensureNamespace(connection, namespace)) })));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#bell.close();
+    this.#changeSignal.close();
     this.#close();
   }
 
@@ -282,7 +282,7 @@ class SqliteEngine implements Engine {
   }
 
   /** Reading what the namespace's seal may keep closed. */
-  #using<T>(namespace: string, work: (connection: Connection, space: NamespaceRow) => T): Promise<T> {
+  #using<T>(namespace: string, work: (connection: Connection, space: SqliteNamespaceRow) => T): Promise<T> {
     return this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
       requireUnsealed(space.seal, "read");
@@ -291,27 +291,27 @@ class SqliteEngine implements Engine {
   }
 
   /** Nobody is answered when the file has lost its name meanwhile: what was written would be found by nobody. */
-  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T; readonly note?: Note }): Promise<T> {
+  #writing<T>(work: (open: Open) => { readonly keep: boolean; readonly result: T; readonly note?: CommitNote }): Promise<T> {
     return this.#perform((open) => {
       let kept = false;
-      let note: Note | undefined;
+      let note: CommitNote | undefined;
       const result = open.connection.writing(() => {
         const written = work(open);
         kept = written.keep;
         note = written.note;
         return written;
       });
-      const standing = this.#place.glance();
-      if (standing === "in place") {
-        if (kept && note !== undefined) this.#bell.acknowledge(note);
+      const fileState = this.#fileWatch.checkQuickly();
+      if (fileState === "in place") {
+        if (kept && note !== undefined) this.#changeSignal.acknowledge(note);
         return result;
       }
-      const lost = this.#lose(standing);
+      const lost = this.#lose(fileState);
       throw kept ? lostCommitError() : lost;
     });
   }
 
-  /** The one road to SQLite: waits for locks, turns its errors into ours, and stops trusting a connection that met a failing disk. */
+  /** Every call of SQLite: waits for locks, turns its errors into ours, and stops trusting a connection that met a failing disk. */
   #perform<T>(work: (open: Open) => T): Promise<T> {
     return retryBusy(() => {
       if (this.#closed) throw new HoldfastError("unavailable", "The store is closed.");
@@ -329,8 +329,8 @@ class SqliteEngine implements Engine {
     const open = this.#open;
     if (open !== undefined && nowMs - this.#lookedMs < lookEveryMs) return open;
     if (open !== undefined) {
-      const standing = this.#place.look();
-      if (standing !== "in place") throw this.#lose(standing);
+      const fileState = this.#fileWatch.check();
+      if (fileState !== "in place") throw this.#lose(fileState);
     }
     this.#open ??= this.#connect();
     this.#lookedMs = nowMs;
@@ -338,26 +338,26 @@ class SqliteEngine implements Engine {
   }
 
   /** The file has lost its name. While that is nobody else's it is kept open: it may come back, and no other file can be taken for it. */
-  #lose(standing: Exclude<Standing, "in place">): HoldfastError {
+  #lose(fileState: Exclude<FileState, "in place">): HoldfastError {
     this.#lookedMs = Number.NEGATIVE_INFINITY;
-    if (this.#standing !== standing) this.#log("error", "store_file_lost", { standing });
-    this.#standing = standing;
-    if (standing !== "gone" && standing !== "elsewhere") this.#close();
-    return lostError(standing);
+    if (this.#fileState !== fileState) this.#log("error", "store_file_lost", { fileState });
+    this.#fileState = fileState;
+    if (fileState !== "gone" && fileState !== "elsewhere") this.#close();
+    return lostError(fileState);
   }
 
   #connect(): Open {
     for (let attempt = 1; ; attempt += 1) {
-      const file = this.#place.requireOpenable();
+      const file = this.#fileWatch.requireOpenable();
       rememberOpened(file);
       // Read before SQLite looks at its log: whatever was noted by then must be in the store afterwards.
-      requireAcknowledged(this.#driver, this.#path, readNotes(this.#bell.path, this.#path));
+      requireAcknowledged(this.#driver, this.#path, readCommitNotes(this.#changeSignal.path, this.#path));
       const connection = this.#openFile();
-      const standing = this.#place.remember(file);
-      if (standing === "in place") return this.#prove(connection);
+      const fileState = this.#fileWatch.remember(file);
+      if (fileState === "in place") return this.#prove(connection);
       connection.drop();
       // Some file systems give a file another number when it is first written to: once more tells that from a file that was replaced.
-      if (attempt === openAttemptsMax) throw lostError(standing);
+      if (attempt === openAttemptsMax) throw lostError(fileState);
     }
   }
 
@@ -367,7 +367,7 @@ class SqliteEngine implements Engine {
       if (this.#mustVerify) settle(connection);
       this.#mustVerify = false;
       this.#dataVersion = undefined;
-      this.#standing = "in place";
+      this.#fileState = "in place";
       return { connection, statements: new BatchStatements(connection) };
     } catch (error) {
       connection.close();
@@ -388,9 +388,9 @@ class SqliteEngine implements Engine {
     const cause = error instanceof CommitFailure ? error.cause : error;
     if (isBusy(cause)) return cause;
     if (cause instanceof HoldfastError) return cause;
-    const standing = this.#place.look();
-    if (standing === "gone" || (standing !== "in place" && this.#open !== undefined)) {
-      const lost = this.#lose(standing);
+    const fileState = this.#fileWatch.check();
+    if (fileState === "gone" || (fileState !== "in place" && this.#open !== undefined)) {
+      const lost = this.#lose(fileState);
       return error instanceof CommitFailure ? lostCommitError() : lost;
     }
     const failure = error instanceof CommitFailure && isIoError(cause) ? this.#judgeLostCommit(cause) : translateSqliteError(cause);
@@ -438,28 +438,28 @@ class SqliteEngine implements Engine {
     this.#open = undefined;
     if (open === undefined) return;
     try {
-      this.#closeAs(this.#place.look(), open.connection);
+      this.#closeAs(this.#fileWatch.check(), open.connection);
     } catch (error) {
       this.#log("debug", "store_close_failed", { reason: (error as Error).message });
     }
   }
 
   /** What is in the log belongs into the file, wherever that is now; but where another's log has the name, somebody else may be at work. */
-  #closeAs(standing: Standing, connection: Connection): void {
-    if (standing !== "gone" && standing !== "replaced" && standing !== "mixed") return connection.close();
-    if (standing !== "mixed" && this.#place.isAlone()) connection.takeLogAlong();
-    if (standing === "replaced") this.#place.setCompanionsAside();
+  #closeAs(fileState: FileState, connection: Connection): void {
+    if (fileState !== "gone" && fileState !== "replaced" && fileState !== "mixed") return connection.close();
+    if (fileState !== "mixed" && this.#fileWatch.isAlone()) connection.takeLogAlong();
+    if (fileState === "replaced") this.#fileWatch.setCompanionsAside();
     connection.drop();
   }
 
   #hasChangedElsewhere(): boolean {
     try {
-      if (this.#open === undefined || this.#place.glance() !== "in place") return true;
+      if (this.#open === undefined || this.#fileWatch.checkQuickly() !== "in place") return true;
       const before = this.#dataVersion;
       this.#dataVersion = readDataVersion(this.#open.connection);
       return before !== this.#dataVersion;
     } catch {
-      // Whoever listens looks for itself, with patience.
+      // Listeners read again by themselves and retry.
       return true;
     }
   }

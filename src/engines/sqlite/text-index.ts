@@ -1,6 +1,6 @@
 import { essentialTerms } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { revisionAt } from "../../store/place.ts";
+import { revisionAt } from "../../store/log-position.ts";
 import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { IndexedText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
@@ -8,7 +8,7 @@ import type { LiveHead } from "./key-chain.ts";
 import { liveHeadColumns, requireLiveHead } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import { keyName, rowName } from "./log-rows.ts";
-import type { NamespaceRow } from "./namespace-row.ts";
+import type { SqliteNamespaceRow } from "./namespace-row.ts";
 
 /**
  * The inverted index, written in the same transaction as the entry it makes findable. A posting names its document by the place
@@ -16,18 +16,18 @@ import type { NamespaceRow } from "./namespace-row.ts";
  * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
  * Where one statement serves many terms or places, they go in as a JSON array; postings with their weights are cheaper one by one.
  */
-export function addDocument(connection: Connection, namespaceId: number, key: string, place: number, { area, length, terms }: IndexedText): void {
+export function addDocument(connection: Connection, namespaceId: number, key: string, logPosition: number, { area, length, terms }: IndexedText): void {
   const areaId = ensureArea(connection, namespaceId, area);
   connection.statement("UPDATE area SET documents = documents + 1, length = length + ?1, sum = sum - 1 - ?1 WHERE id = ?2").get(length, areaId);
   const names = JSON.stringify(terms.map(([term]) => term));
   connection
     .statement("INSERT INTO document VALUES (?, ?, ?, ?, ?, ?, ?)")
-    .get(namespaceId, key, areaId, place, length, names, documentSum(namespaceId, key, areaId, place, length, names));
+    .get(namespaceId, key, areaId, logPosition, length, names, documentSum(namespaceId, key, areaId, logPosition, length, names));
   const posting = connection.statement("INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?)");
   const sumOfTerm: string[] = [];
   for (const [term, weight] of terms) {
     const sum = termSum(areaId, term);
-    posting.get(areaId, term, place, weight, length, postingSum(sum, place, weight, length));
+    posting.get(areaId, term, logPosition, weight, length, postingSum(sum, logPosition, weight, length));
     sumOfTerm.push(`${JSON.stringify(term)}:${sum}`);
   }
   connection
@@ -104,7 +104,7 @@ type Posting = [place: number, weight: number, length: number, sum: number];
 
 function requirePostings(areaId: number, term: string, postings: readonly Posting[]): readonly Posting[] {
   const start = termSum(areaId, term);
-  for (const [place, weight, length, sum] of postings) requireSum(postingSum(start, place, weight, length), sum, termName, term);
+  for (const [logPosition, weight, length, sum] of postings) requireSum(postingSum(start, logPosition, weight, length), sum, termName, term);
   return postings;
 }
 
@@ -116,13 +116,13 @@ export interface TextSearch {
   readonly areas: readonly Area[];
   readonly frequencies: readonly number[];
   readonly candidates: ReadonlyMap<number, Candidate>;
-  readonly places: string;
+  readonly logPositions: string;
   /** Positions of the terms whose weights are still to be looked up. */
   readonly unprobed: number[];
 }
 
 /** Chooses the candidates. */
-export function beginSearch(connection: Connection, space: NamespaceRow, { areas: names, terms }: SearchQuery): TextSearch {
+export function beginSearch(connection: Connection, space: SqliteNamespaceRow, { areas: names, terms }: SearchQuery): TextSearch {
   const all = readAreas(connection, space.id);
   const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
   const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
@@ -135,20 +135,20 @@ export function beginSearch(connection: Connection, space: NamespaceRow, { areas
     // Counted when they were written: one that is missing would leave its entry out without a sign.
     if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(terms[i] as string));
     if (areas.length > 1) postings.sort(([a], [b]) => b - a);
-    for (const [place, weight, length] of postings.slice(0, limits.searchCandidatesMax)) {
-      const candidate = candidates.get(place) ?? { length, weights: [...noWeights] };
+    for (const [logPosition, weight, length] of postings.slice(0, limits.searchCandidatesMax)) {
+      const candidate = candidates.get(logPosition) ?? { length, weights: [...noWeights] };
       candidate.weights[i] = weight;
-      candidates.set(place, candidate);
+      candidates.set(logPosition, candidate);
     }
   }
   // An essential term may have more postings than were read above.
   const isUnprobed = (frequency: number, i: number): boolean => frequency > 0 && !(essential.has(i) && frequency <= limits.searchCandidatesMax);
   const unprobed = candidates.size === 0 ? [] : frequencies.flatMap((frequency, i) => (isUnprobed(frequency, i) ? [i] : []));
-  return { revision: space.revision, terms, areas, frequencies, candidates, places: JSON.stringify([...candidates.keys()]), unprobed };
+  return { revision: space.revision, terms, areas, frequencies, candidates, logPositions: JSON.stringify([...candidates.keys()]), unprobed };
 }
 
 /** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
-export function probeTerms(connection: Connection, { terms, areas, candidates, places, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
+export function probeTerms(connection: Connection, { terms, areas, candidates, logPositions, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
   // The postings of a common term are never walked as a whole: only the candidates' are looked up.
   const probe = connection.arrayStatement(
     "SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value",
@@ -156,7 +156,7 @@ export function probeTerms(connection: Connection, { terms, areas, candidates, p
   for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
     const term = terms[i] as string;
     for (const { id } of areas)
-      for (const [place, weight] of requirePostings(id, term, probe.all(places, id, term) as Posting[])) (candidates.get(place) as Candidate).weights[i] = weight;
+      for (const [logPosition, weight] of requirePostings(id, term, probe.all(logPositions, id, term) as Posting[])) (candidates.get(logPosition) as Candidate).weights[i] = weight;
     const turn = pause?.();
     if (turn !== undefined) return turn;
   }
@@ -164,23 +164,23 @@ export function probeTerms(connection: Connection, { terms, areas, candidates, p
 }
 
 /** What of the candidates is live now. */
-export function finishSearch(connection: Connection, space: NamespaceRow, nowMs: number, search: TextSearch): SearchAnswer {
-  const { areas, frequencies, candidates, places } = search;
+export function finishSearch(connection: Connection, space: SqliteNamespaceRow, nowMs: number, search: TextSearch): SearchAnswer {
+  const { areas, frequencies, candidates, logPositions } = search;
   const found = connection
     .arrayStatement(
       `SELECT ${liveHeadColumns} FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")} CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value`,
     )
-    .all(places, space.id, space.id) as LiveHead[];
+    .all(logPositions, space.id, space.id) as LiveHead[];
   // Unless it was replaced or removed since the candidates were chosen, whatever has postings is in the log and among the entries, or damaged.
   if (found.length < candidates.size && space.revision === search.revision) {
-    const there = new Set(found.map(([place]) => place));
-    throw damagedRecord(rowName([...candidates.keys()].find((place) => !there.has(place)) as number));
+    const there = new Set(found.map(([logPosition]) => logPosition));
+    throw damagedRecord(rowName([...candidates.keys()].find((logPosition) => !there.has(logPosition)) as number));
   }
   const hits: SearchHit[] = [];
   for (const row of found) {
     requireLiveHead(space.id, row);
-    const [place, key, , , exp] = row;
-    if (exp === null || exp > nowMs) hits.push({ key, revision: revisionAt(place), ...(candidates.get(place) as Candidate) });
+    const [logPosition, key, , , exp] = row;
+    if (exp === null || exp > nowMs) hits.push({ key, revision: revisionAt(logPosition), ...(candidates.get(logPosition) as Candidate) });
   }
   return {
     revision: space.revision,

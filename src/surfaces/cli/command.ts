@@ -52,7 +52,7 @@ export interface CliHost {
   /** Works out what installing or uninstalling would change in a client's files. */
   planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan>;
   /** What to enter by hand in a client that `install` does not know. */
-  printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<PrintedServer>;
+  printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<ServerPrintout>;
   /** Serves HTTP until the returned value is disposed of. */
   serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer>;
   /** Who acts when nobody says. */
@@ -68,7 +68,7 @@ export interface VerifyRequest {
   /** The person has changed their mind: end the workers, clean up, fail with `cancelled`. */
   readonly signal: AbortSignal;
   /** Told which campaign runs and how far it is, from 0 to 1. */
-  readonly onProgress: (campaign: string, done: number, place: { readonly nth: number; readonly of: number }) => void;
+  readonly onProgress: (campaign: string, done: number, progress: { readonly nth: number; readonly of: number }) => void;
   /** Given a guarantee's paragraph for people, as soon as it is judged. */
   readonly onText: (text: string) => void;
 }
@@ -91,7 +91,7 @@ export interface ClientPlan {
   apply(): Promise<{ readonly backups: readonly string[] }>;
 }
 
-export interface PrintedServer {
+export interface ServerPrintout {
   readonly config: Readonly<Record<string, unknown>>;
   readonly instructions?: string;
   readonly notes: readonly string[];

@@ -82,17 +82,17 @@ function countOf(namespaces: readonly string[]): string {
 
 /** Namespaces as of one revision each, in a store that stands still. */
 async function takeSnapshots(host: CliHost, { base, config }: CliRuntime, scratch: Engine, named: readonly string[] | undefined, signal: AbortSignal): Promise<readonly Side[]> {
-  const [{ snapshotNamespace }, { factsOf }, { patient }] = await Promise.all([
+  const [{ snapshotNamespace }, { readFacts }, { retryingEngine }] = await Promise.all([
     import("../../transfer/stores/copy-namespace.ts"),
     import("../../transfer/stores/change-seal.ts"),
-    import("../../transfer/stores/patient-engine.ts"),
+    import("../../transfer/stores/retrying-engine.ts"),
   ]);
-  const engine = patient(base.server.engine, base.clock, signal);
+  const engine = retryingEngine(base.server.engine, base.clock, signal);
   const show = rateLine(host);
   const sides: Side[] = [];
   for (const namespace of await chosenNamespaces(engine, named)) {
     const source = { engine, namespace };
-    const { seal } = await factsOf(source);
+    const { seal } = await readFacts(source);
     if (seal?.state === "moved" || seal?.state === "filling") {
       const why = seal.state === "moved" ? `was moved to ${seal.to}` : "is still being filled";
       if (named !== undefined) throw new HoldfastError(seal.state === "moved" ? "moved" : "unavailable", `The namespace ${JSON.stringify(namespace)} ${why}; no file was written.`);

@@ -1,5 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { quoted } from "../../kernel/nearest.ts";
+import { quotedName } from "../../kernel/nearest.ts";
 import type { ClientPlan, CliHost, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import type { TextStyle } from "./terminal-text.ts";
@@ -81,7 +81,7 @@ export const uninstallCommand: Command = {
 async function changeClient(action: "install" | "uninstall", { host, flags, words, json }: Invocation): Promise<number> {
   const [client, ...others] = words;
   if (flags.print === true) {
-    if (client !== undefined) throw invalidInput("--print", `is for clients that install does not know; leave out ${quoted(client)}`);
+    if (client !== undefined) throw invalidInput("--print", `is for clients that install does not know; leave out ${quotedName(client)}`);
     return printServer({ host, flags, json });
   }
   if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}; install --print is for any other`);

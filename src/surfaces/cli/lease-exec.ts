@@ -5,7 +5,7 @@ import type { AcquireResult } from "../../domain/leases/leases.ts";
 import { acquireLease, releaseLease, renewLease } from "../../domain/leases/leases.ts";
 import { durationForms, formatDuration, parseDurationMs } from "../../kernel/duration.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { quoted } from "../../kernel/nearest.ts";
+import { quotedName } from "../../kernel/nearest.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
@@ -229,6 +229,6 @@ function refuse(host: CliHost, refusal: Extract<AcquireResult, { ok: false }>, {
 function readMs(name: string, given: unknown, fallbackMs: number): number {
   if (given === undefined) return fallbackMs;
   const ms = parseDurationMs(String(given));
-  if (ms === undefined) throw invalidInput(`--${name}`, `must be ${durationForms} (got ${quoted(String(given))})`);
+  if (ms === undefined) throw invalidInput(`--${name}`, `must be ${durationForms} (got ${quotedName(String(given))})`);
   return ms;
 }

@@ -44,9 +44,9 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   }
   return await interruptible(host, `stopped; nothing was ${verb === "import" ? "imported" : "restored"}.`, async (signal) => {
     const show = rateLine(host);
-    const { patient } = await import("../../transfer/stores/patient-engine.ts");
+    const { retryingEngine } = await import("../../transfer/stores/retrying-engine.ts");
     const options: LoadOptions = {
-      engine: patient(engine, runtime.base.clock, signal),
+      engine: retryingEngine(engine, runtime.base.clock, signal),
       clock: runtime.base.clock,
       path,
       into,
@@ -85,11 +85,11 @@ const withoutTokens = (into: ReadonlyMap<string, string>): ReadonlyMap<string, s
 
 /** Whoever revoked a token here must not get it back with somebody's file. */
 async function withoutTokensWhereSomeAre(engine: Engine, into: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
-  const { factsOf } = await import("../../transfer/stores/change-seal.ts");
+  const { readFacts } = await import("../../transfer/stores/change-seal.ts");
   const kept = new Map(into);
   for (const name of into.keys()) {
     if (!isReservedNamespace(name)) continue;
-    const { revision, seal } = await factsOf({ engine, namespace: name });
+    const { revision, seal } = await readFacts({ engine, namespace: name });
     if (revision > 0 && seal === undefined) kept.delete(name);
   }
   return kept;

@@ -1,5 +1,5 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { shownPlace } from "../../kernel/store-url.ts";
+import { storeAddress } from "../../kernel/store-url.ts";
 import { everything } from "../../store/ranges.ts";
 import type { Engine, NamespaceFacts } from "../../store/store.ts";
 import type { Moved } from "../../transfer/stores/move-namespace.ts";
@@ -59,7 +59,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   if (target !== undefined) requireOtherStore(source.config.store, target.config.store);
   const ends: Ends = { from: source, to: target, fromUrl: source.config.store, toUrl: target?.config.store ?? to };
   const namespaces = await chosenNamespaces(engineOf(source), namedNamespaces(flags));
-  const report = { from: shownPlace(ends.fromUrl), to: shownPlace(ends.toUrl) };
+  const report = { from: storeAddress(ends.fromUrl), to: storeAddress(ends.toUrl) };
   const replacesMoved = flags["replace-moved"] === true;
   if (dryRun) return await showPlan(host, ends, namespaces, report, json, replacesMoved);
   if (flags.undo === true) return await undo(host, ends, namespaces, report, json);
@@ -71,7 +71,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
 const engineOf = (runtime: CliRuntime): Engine => runtime.base.server.engine;
 
 /** The words under which half-done work is found again. */
-const jobName = (namespace: string, url: string): string => `migration of ${JSON.stringify(namespace)} from ${shownPlace(url)}`;
+const jobName = (namespace: string, url: string): string => `migration of ${JSON.stringify(namespace)} from ${storeAddress(url)}`;
 
 interface Job {
   readonly host: CliHost;
@@ -85,12 +85,12 @@ interface Job {
 }
 
 async function moveAll({ host, ends, namespaces, report, json, signal, staysOpen, replacesMoved }: Job): Promise<number> {
-  const [{ moveNamespace }, { patient }] = await Promise.all([import("../../transfer/stores/move-namespace.ts"), import("../../transfer/stores/patient-engine.ts")]);
+  const [{ moveNamespace }, { retryingEngine }] = await Promise.all([import("../../transfer/stores/move-namespace.ts"), import("../../transfer/stores/retrying-engine.ts")]);
   const { clock } = ends.from.base;
   const show = rateLine(host);
   const done: { readonly namespace: string; readonly moved: Moved | "already moved" }[] = [];
   for (const namespace of namespaces) {
-    const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: patient(engineOf(end), clock, signal), namespace })) as [Side, Side];
+    const [source, destination] = [ends.from, ends.to as CliRuntime].map((end) => ({ engine: retryingEngine(engineOf(end), clock, signal), namespace })) as [Side, Side];
     if (await isMovedAlready(source, destination, report.to)) {
       done.push({ namespace, moved: "already moved" });
       continue;

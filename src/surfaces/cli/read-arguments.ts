@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { durationForms, parseDurationMs } from "../../kernel/duration.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { mustBeOneOf, quoted } from "../../kernel/nearest.ts";
+import { mustBeOneOf, quotedName } from "../../kernel/nearest.ts";
 import type { FlagValue } from "./argv.ts";
 import type { CliHost } from "./command.ts";
 import type { Parameter } from "./parameters.ts";
@@ -10,12 +10,12 @@ import type { Parameter } from "./parameters.ts";
 const inputBytesMax = 8 * 1024 * 1024;
 
 /** `asText`: values are stored as the text they are, never read as JSON. */
-export interface ReadOptions {
+export interface ArgumentOptions {
   readonly asText: boolean;
 }
 
 /** One parameter's text or texts into what the tool's schema expects. */
-export async function readArgument(parameter: Parameter, given: FlagValue, host: Pick<CliHost, "stdin">, options: ReadOptions): Promise<unknown> {
+export async function readArgument(parameter: Parameter, given: FlagValue, host: Pick<CliHost, "stdin">, options: ArgumentOptions): Promise<unknown> {
   const { kind } = parameter;
   if (kind === "switch") return given === true;
   if (kind === "map") return readMap(parameter, asTexts(given));
@@ -49,13 +49,13 @@ const nameOf = ({ flag, property, isPositional }: Parameter): string => (isPosit
 const asTexts = (given: FlagValue): readonly string[] => (typeof given === "string" ? [given] : (given as readonly string[]));
 
 function readNumber(parameter: Parameter, text: string, form: RegExp, allowed: string): number {
-  if (!form.test(text)) throw invalidInput(nameOf(parameter), `${allowed} (got ${quoted(text)})`);
+  if (!form.test(text)) throw invalidInput(nameOf(parameter), `${allowed} (got ${quotedName(text)})`);
   return Number(text);
 }
 
 function readSeconds(parameter: Parameter, text: string): number {
   const ms = parseDurationMs(text);
-  if (ms === undefined) throw invalidInput(nameOf(parameter), `must be ${durationForms} (got ${quoted(text)})`);
+  if (ms === undefined) throw invalidInput(nameOf(parameter), `must be ${durationForms} (got ${quotedName(text)})`);
   return ms / 1_000;
 }
 
@@ -64,7 +64,7 @@ function readMap(parameter: Parameter, texts: readonly string[]): Record<string,
   const entries = texts.flatMap((text): [string, string][] => {
     if (text.startsWith("{")) return Object.entries(parseJson(parameter, text) as Record<string, string>);
     const equals = text.indexOf("=");
-    if (equals < 1) throw invalidInput(nameOf(parameter), `must be NAME=VALUE (got ${quoted(text)})`);
+    if (equals < 1) throw invalidInput(nameOf(parameter), `must be NAME=VALUE (got ${quotedName(text)})`);
     return [[text.slice(0, equals), text.slice(equals + 1)]];
   });
   return Object.fromEntries(entries);
@@ -75,7 +75,7 @@ function readLease(parameter: Parameter, text: string): unknown {
   if (text.startsWith("{")) return parseJson(parameter, text);
   const colon = text.lastIndexOf(":");
   const token = text.slice(colon + 1);
-  if (colon < 1 || !/^\d+$/.test(token)) throw invalidInput(nameOf(parameter), `must be NAME:TOKEN, for example deploy:17 (got ${quoted(text)})`);
+  if (colon < 1 || !/^\d+$/.test(token)) throw invalidInput(nameOf(parameter), `must be NAME:TOKEN, for example deploy:17 (got ${quotedName(text)})`);
   return { resource_id: text.slice(0, colon), token: Number(token) };
 }
 
@@ -86,7 +86,7 @@ function parseJson(parameter: Parameter, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new HoldfastError("invalid_input", `${nameOf(parameter)}: must be JSON (got ${quoted(text)})`, { cause, details: { field: parameter.property } });
+    throw new HoldfastError("invalid_input", `${nameOf(parameter)}: must be JSON (got ${quotedName(text)})`, { cause, details: { field: parameter.property } });
   }
 }
 

@@ -62,13 +62,13 @@ async function runInPlace({ host, flags, json }: Invocation, file: string | unde
   await using scratch = await host.openScratch();
   return await interruptible(host, "stopped; what was changed so far stays changed. The same command goes on.", async (signal) => {
     const { base, config } = runtime;
-    const [{ restoreInPlace }, { factsOf }, { Hold }] = await Promise.all([
+    const [{ restoreInPlace }, { readFacts }, { Hold }] = await Promise.all([
       import("../../transfer/files/restore-in-place.ts"),
       import("../../transfer/stores/change-seal.ts"),
       import("../../transfer/stores/hold.ts"),
     ]);
     const side = { engine: base.server.engine, namespace: config.namespace };
-    const at = file === undefined ? await revisionOf(base.store, until as Until, await factsOf(side)) : undefined;
+    const at = file === undefined ? await revisionOf(base.store, until as Until, await readFacts(side)) : undefined;
     const past = file === undefined ? pastOf(base.store, at as Revision) : await pastFrom(runtime, scratch.engine, file, until, signal);
     // Says so now when the past is not there.
     await past({ start: "", end: "" }, 1);

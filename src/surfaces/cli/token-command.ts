@@ -1,6 +1,6 @@
 import type { Role } from "../../domain/identity/principal.ts";
 import { roles } from "../../domain/identity/principal.ts";
-import type { Token } from "../../domain/identity/tokens.ts";
+import type { AccessToken } from "../../domain/identity/tokens.ts";
 import { createToken, listTokens, requireToken, revokeToken } from "../../domain/identity/tokens.ts";
 import { systemNamespace } from "../../domain/keyspace.ts";
 import { durationForms, parseDurationMs } from "../../kernel/duration.ts";
@@ -104,7 +104,7 @@ function readDuration(text: string): number {
 }
 
 /** Before the command the flag is every command's, and there it is given once. */
-function namespacesOf(given: Invocation["flags"][string] | undefined, configured: string): Token["namespaces"] {
+function namespacesOf(given: Invocation["flags"][string] | undefined, configured: string): AccessToken["namespaces"] {
   const names = given === undefined ? [configured] : typeof given === "string" ? [given] : (given as readonly string[]);
   if (!names.includes("*")) return names;
   if (names.length > 1) throw invalidInput("--namespace", "'*' is every namespace and stands alone");
@@ -155,7 +155,7 @@ async function runRevoke({ host, flags, words, json }: Invocation): Promise<numb
 
 const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1_000);
 
-const toJson = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: Token) => ({
+const toJson = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: AccessToken) => ({
   id,
   name,
   role: role satisfies Role,
@@ -166,10 +166,11 @@ const toJson = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtM
   last_used_at: seconds(lastUsedAtMs),
 });
 
-const shownNamespaces = ({ namespaces }: Token): string => (namespaces === "*" ? "every namespace" : namespaces.map((name) => safeText(name)).join(", "));
-const validUntil = ({ expiresAtMs }: Token, style: TextStyle): string => (expiresAtMs === undefined ? "until it is revoked" : `until ${formatTime(expiresAtMs / 1_000, style)}`);
+const shownNamespaces = ({ namespaces }: AccessToken): string => (namespaces === "*" ? "every namespace" : namespaces.map((name) => safeText(name)).join(", "));
+const validUntil = ({ expiresAtMs }: AccessToken, style: TextStyle): string =>
+  expiresAtMs === undefined ? "until it is revoked" : `until ${formatTime(expiresAtMs / 1_000, style)}`;
 
-function renderTokens(tokens: readonly Token[], style: TextStyle): string {
+function renderTokens(tokens: readonly AccessToken[], style: TextStyle): string {
   const time = (ms: number | undefined, otherwise: string): string => (ms === undefined ? otherwise : formatTime(ms / 1_000, { ...style, shortTimes: true }));
   return table(
     ["id", "name", "role", "namespaces", "created", "by", "expires", "last used"],

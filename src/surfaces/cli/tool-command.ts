@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
-import { quoted } from "../../kernel/nearest.ts";
+import { quotedName } from "../../kernel/nearest.ts";
 import { answerTexts } from "../../tools/answer-texts.ts";
 import { descriptionOf } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
@@ -141,7 +141,7 @@ async function collectArguments({ host, flags, words }: Invocation, { positional
   const options = { asText: flags.string === true };
   if (words.length > positional.length) {
     const takes = positional.length === 0 ? "takes no argument" : `takes ${positional.map(({ property }) => `<${property}>`).join(" ")}`;
-    throw invalidInput(path.join(" "), `${takes}; unexpected ${quoted(words[positional.length] as string)}. Quote an argument that has blanks in it`);
+    throw invalidInput(path.join(" "), `${takes}; unexpected ${quotedName(words[positional.length] as string)}. Quote an argument that has blanks in it`);
   }
   for (const [i, parameter] of positional.entries()) {
     const word = words[i];

@@ -8,28 +8,28 @@ import { errorLine, isNotification, isRequest, isRequestId, rpcErrors } from "..
 import { LineReader } from "../mcp/line-reader.ts";
 import { LineWriter } from "../mcp/line-writer.ts";
 import { messageLimits, readBatch, readMessage } from "../mcp/read-message.ts";
-import type { Credential } from "./credential.ts";
+import { BridgeConnection, isEvents } from "./bridge-connection.ts";
+import type { BridgeCredential } from "./credential.ts";
 import { closedLine, refusalLine, unansweredLine } from "./failure-line.ts";
 import { followSession } from "./follow-session.ts";
-import { isEvents, Link } from "./link.ts";
-import { listen, listenedTo, updatedLine } from "./listen.ts";
+import { keepListening, listenedTo, updatedLine } from "./listen.ts";
 import type { ServerMessage } from "./messages-in.ts";
 import { messagesIn, noMcp, oneLine, WrongAnswer } from "./messages-in.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { outgoing, outgoingBatch } from "./outgoing.ts";
-import { Patience } from "./patience.ts";
-import { discard, readBody, readEvents } from "./read-answer.ts";
+import { discard, readAnswerBody, readAnswerEvents } from "./read-answer.ts";
 import { ConnectionFailure, Remote } from "./remote.ts";
+import { RetryDelay } from "./retry-delay.ts";
 
 export interface BridgeOptions {
   readonly url: URL;
-  readonly credential: Credential;
+  readonly credential: BridgeCredential;
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly clock: Clock;
   readonly log: Log;
   /** For so long a request waits for a server that cannot be reached, before it is answered with an error. */
-  readonly patienceMs?: number;
+  readonly retryForMs?: number;
   /** For so long requests may go on when the client has closed its end. */
   readonly endMsMax?: number;
 }
@@ -54,7 +54,7 @@ const listenMethod = "subscriptions/listen";
 class Bridge {
   readonly #options: BridgeOptions;
   readonly #remote: Remote;
-  readonly #link: Link;
+  readonly #connection: BridgeConnection;
   readonly #reader: LineReader;
   readonly #writer: LineWriter;
   readonly #budget = new Budget(answersBytesMax);
@@ -62,7 +62,7 @@ class Bridge {
   readonly #over = new AbortController();
   readonly #exchanges = new Set<Promise<void>>();
   readonly #byId = new Map<RequestId, Outgoing>();
-  readonly #place: string;
+  readonly #shownServer: string;
   #greeted: Promise<void> = Promise.resolve();
   #followed: string | undefined;
   /** The client has closed its end: a server that cannot be reached is waited for no longer than this. */
@@ -72,9 +72,9 @@ class Bridge {
   constructor(options: BridgeOptions) {
     const { url, credential, log, stdin, stdout } = options;
     this.#options = options;
-    this.#place = url.href;
+    this.#shownServer = url.href;
     this.#remote = new Remote(url, credential);
-    this.#link = new Link({ remote: this.#remote, credential, log });
+    this.#connection = new BridgeConnection({ remote: this.#remote, credential, log });
     this.#writer = new LineWriter(stdout, { onGone: () => void stdin.destroy(), onRoom: () => this.#resume() });
     this.#reader = new LineReader(
       {
@@ -117,7 +117,7 @@ class Bridge {
     abort.abort();
     if (isCancelled || method === listenMethod) return;
     this.#unansweredAtEnd += unanswered.size;
-    for (const id of unanswered) this.#writer.write(closedLine(id, this.#place, !isRepeatable));
+    for (const id of unanswered) this.#writer.write(closedLine(id, this.#shownServer, !isRepeatable));
   }
 
   async #settled(): Promise<void> {
@@ -172,35 +172,35 @@ class Bridge {
         this.#greeted = this.#greet(message).catch((failure: unknown) => this.#fail(message, failure));
         return this.#greeted;
       }
-      if (original.method === listenMethod && message.envelope !== undefined) return this.#listen(message, original.id, original.params);
+      if (original.method === listenMethod && message.envelope !== undefined) return this.#keepListening(message, original.id, original.params);
     }
     // What follows a greeting belongs to the session it opens.
     if (message.envelope === undefined) await this.#greeted;
     const { params } = (original ?? {}) as { readonly params?: Readonly<Record<string, unknown>> };
     const answer = await this.#untilAnswered(message);
     if (answer && typeof params?.uri === "string") {
-      if (message.method === "resources/subscribe") this.#link.session.subscribe(params.uri);
-      if (message.method === "resources/unsubscribe") this.#link.session.unsubscribe(params.uri);
+      if (message.method === "resources/subscribe") this.#connection.session.subscribe(params.uri);
+      if (message.method === "resources/unsubscribe") this.#connection.session.unsubscribe(params.uri);
     }
     if (message.method === "notifications/initialized") this.#follow();
   }
 
   async #greet(message: Outgoing): Promise<void> {
-    this.#link.session.forget();
+    this.#connection.session.forget();
     await this.#untilAnswered(message, (response, { result }) => {
-      if (result !== undefined) this.#link.session.begin(message.body, response, result);
+      if (result !== undefined) this.#connection.session.begin(message.body, response, result);
     });
   }
 
   /** Sends the message until its answer has come whole, as far as it may be sent again. True: it was answered with a result, or needs no answer. */
   async #untilAnswered(message: Outgoing, onAnswer?: OnAnswer): Promise<boolean> {
-    const patience = this.#patience(message.abort.signal);
+    const retryDelay = this.#retryDelay(message.abort.signal);
     for (;;) {
-      const response = await this.#link.post(message, patience);
+      const response = await this.#connection.post(message, retryDelay);
       try {
         return await this.#deliver(message, response, onAnswer);
       } catch (failure) {
-        if (!(failure instanceof ConnectionFailure) || !message.isRepeatable || !(await patience.wait())) throw failure;
+        if (!(failure instanceof ConnectionFailure) || !message.isRepeatable || !(await retryDelay.wait())) throw failure;
       }
     }
   }
@@ -217,7 +217,7 @@ class Bridge {
     const holding = this.#budget.open();
     await holding.reserve(Number(headers["content-length"] ?? partBytes) || partBytes);
     try {
-      const text = (await readBody(response)).toString("utf8");
+      const text = (await readAnswerBody(response)).toString("utf8");
       const messages = messagesIn(text);
       // An error without an id is about the one request: the server could not read it far enough to know.
       if (messages === undefined || (messages.length === 1 && messages[0]?.id === null)) return this.#refuse(message, response, text);
@@ -231,7 +231,7 @@ class Bridge {
   async #deliverEvents(message: Outgoing, response: IncomingMessage, onAnswer?: OnAnswer): Promise<boolean> {
     let isResult = true;
     let problem: string | undefined;
-    for await (const { data } of readEvents(response)) {
+    for await (const { data } of readAnswerEvents(response)) {
       if (data === "") continue;
       const messages = messagesIn(data);
       if (messages === undefined) problem = noMcp;
@@ -262,9 +262,9 @@ class Bridge {
 
   async #refuse(message: Outgoing, response: IncomingMessage, body?: string): Promise<boolean> {
     const { statusCode } = response;
-    const text = body ?? (await readBody(response)).toString("utf8");
+    const text = body ?? (await readAnswerBody(response)).toString("utf8");
     if (message.ids.length === 0) this.#options.log("warn", "message_refused", { status: statusCode, method: message.method });
-    for (const id of message.ids) await this.#pass(refusalLine(id, response, text, this.#place));
+    for (const id of message.ids) await this.#pass(refusalLine(id, response, text, this.#shownServer));
     return false;
   }
 
@@ -273,17 +273,17 @@ class Bridge {
     if (message.abort.signal.aborted) return;
     this.#options.log("warn", "request_failed", { method: message.method, reason: failure instanceof ConnectionFailure ? failure.reason : String(failure) });
     if (Number.isFinite(this.#endsAtMs)) this.#unansweredAtEnd += message.unanswered.size;
-    for (const id of message.unanswered) this.#writer.write(unansweredLine(id, failure, this.#place, !message.isRepeatable));
+    for (const id of message.unanswered) this.#writer.write(unansweredLine(id, failure, this.#shownServer, !message.isRepeatable));
   }
 
-  #listen(message: Outgoing, id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
+  #keepListening(message: Outgoing, id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
     const { signal } = message.abort;
-    const lasting = this.#patience(signal, Number.POSITIVE_INFINITY);
-    return listen({
+    const lasting = this.#retryDelay(signal, Number.POSITIVE_INFINITY);
+    return keepListening({
       listened: listenedTo(id, params),
       signal,
       open: async (isFirst) => {
-        const response = await this.#link.post(message, isFirst ? this.#patience(signal) : lasting);
+        const response = await this.#connection.post(message, isFirst ? this.#retryDelay(signal) : lasting);
         if (response.statusCode === 200) lasting.reset();
         return response;
       },
@@ -295,15 +295,15 @@ class Bridge {
 
   /** One stream for each session; a server that gives no session has none. */
   #follow(): void {
-    const { id } = this.#link.session;
+    const { id } = this.#connection.session;
     if (id === undefined || this.#followed !== undefined) return;
     this.#followed = id;
     const { signal } = this.#over;
     followSession({
       remote: this.#remote,
-      link: this.#link,
+      connection: this.#connection,
       renewsCredential: () => this.#options.credential.renew(),
-      patience: this.#patience(signal, Number.POSITIVE_INFINITY),
+      retryDelay: this.#retryDelay(signal, Number.POSITIVE_INFINITY),
       signal,
       pass: (line) => this.#passOwn(line),
       onMissed: (uris) => this.#tellUpdated(uris),
@@ -336,13 +336,13 @@ class Bridge {
     );
   }
 
-  #patience(signal: AbortSignal, forMs = this.#options.patienceMs ?? 15_000): Patience {
-    return new Patience({ clock: this.#options.clock, forMs, signal, endsAtMs: () => this.#endsAtMs });
+  #retryDelay(signal: AbortSignal, forMs = this.#options.retryForMs ?? 15_000): RetryDelay {
+    return new RetryDelay({ clock: this.#options.clock, forMs, signal, endsAtMs: () => this.#endsAtMs });
   }
 
   /** The session is of no use to anybody any more. */
   async #sayFarewell(): Promise<void> {
-    const { headers, id } = this.#link.session;
+    const { headers, id } = this.#connection.session;
     if (id === undefined) return;
     const response = await this.#remote.open({ method: "DELETE", headers, signal: AbortSignal.timeout(farewellMsMax) }).catch(() => undefined);
     if (response !== undefined) discard(response);

@@ -11,7 +11,7 @@ export interface CredentialOptions {
 }
 
 /** The token that goes with every request. It is never shown, in no message and in no log. */
-export class Credential {
+export class BridgeCredential {
   readonly #file: string | undefined;
   #token: string | undefined;
 

@@ -9,34 +9,34 @@ import { ConnectionFailure } from "./remote.ts";
 /** A failure of the exchange itself, which the protocol leaves without a number of its own. */
 const exchangeFailed = -32_000;
 
-interface Told {
+interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint?: string;
 }
 
-const failureLine = (id: RequestId, { code, message, hint }: Told): string => errorLine(id, exchangeFailed, message, { code, ...(hint === undefined ? {} : { hint }) });
+const failureLine = (id: RequestId, { code, message, hint }: Failure): string => errorLine(id, exchangeFailed, message, { code, ...(hint === undefined ? {} : { hint }) });
 
 /** No answer came. `mayHaveHappened`: what was asked changes something, and has perhaps arrived. */
-export function unansweredLine(id: RequestId, failure: unknown, place: string, mayHaveHappened: boolean): string {
+export function unansweredLine(id: RequestId, failure: unknown, server: string, mayHaveHappened: boolean): string {
   if (failure instanceof TooLong) return failureLine(id, { code: "limit_exceeded", message: "The server's answer is too long to be passed on." });
-  if (failure instanceof WrongAnswer) return lostLine(id, `${place} ${failure.message}`, mayHaveHappened, { code: "unavailable", hint: serverHint });
+  if (failure instanceof WrongAnswer) return lostLine(id, `${server} ${failure.message}`, mayHaveHappened, { code: "unavailable", hint: serverHint });
   const { reason, isFinal, kind } = failure instanceof ConnectionFailure ? failure : new ConnectionFailure("cut", failure);
-  if (kind === "cut" && mayHaveHappened) return lostLine(id, `The connection to ${place} broke before the answer (${reason})`, true);
-  if (isFinal) return failureLine(id, { code: "unavailable", message: `${place} does not speak to us as it should (${reason}).`, hint: hintOf(reason) });
+  if (kind === "cut" && mayHaveHappened) return lostLine(id, `The connection to ${server} broke before the answer (${reason})`, true);
+  if (isFinal) return failureLine(id, { code: "unavailable", message: `${server} does not speak to us as it should (${reason}).`, hint: hintOf(reason) });
   return failureLine(id, {
     code: "unavailable",
-    message: `${place} cannot be reached (${reason}).`,
+    message: `${server} cannot be reached (${reason}).`,
     hint: "Check the address, and that the server runs: holdfast serve.",
   });
 }
 
 /** The client closed its end, and the time that requests have then is over. */
-export const closedLine = (id: RequestId, place: string, mayHaveHappened: boolean): string =>
-  lostLine(id, `Standard input ended before ${place} answered`, mayHaveHappened, { code: "cancelled" });
+export const closedLine = (id: RequestId, server: string, mayHaveHappened: boolean): string =>
+  lostLine(id, `Standard input ended before ${server} answered`, mayHaveHappened, { code: "cancelled" });
 
 /** Where the request may have taken effect, that is what its sender has to know; `otherwise` nothing has happened. */
-function lostLine(id: RequestId, what: string, mayHaveHappened: boolean, otherwise: Omit<Told, "message"> = { code: "unavailable" }): string {
+function lostLine(id: RequestId, what: string, mayHaveHappened: boolean, otherwise: Omit<Failure, "message"> = { code: "unavailable" }): string {
   if (!mayHaveHappened) return failureLine(id, { ...otherwise, message: `${what}.` });
   return failureLine(id, {
     code: "outcome_unknown",
@@ -50,32 +50,32 @@ const hintOf = (reason: string): string =>
   /CERT|SELF_SIGNED|VERIFY/.test(reason) ? "Its certificate is not trusted on this machine; NODE_EXTRA_CA_CERTS names a file with your own authority's." : serverHint;
 
 /** What the server refused, in its own words where it has some for a client of MCP. */
-export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, place: string): string {
+export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, server: string): string {
   // How to bring a credential is ours to say: the server speaks to those who write headers themselves.
   const told = statusCode === 401 ? undefined : errorIn(body);
   if (told !== undefined) return JSON.stringify({ jsonrpc: "2.0", id, error: told });
-  return failureLine(id, refusals[statusCode]?.(place) ?? { code: "unavailable", message: `${place} answered with status ${statusCode} and nothing that is MCP.` });
+  return failureLine(id, refusals[statusCode]?.(server) ?? { code: "unavailable", message: `${server} answered with status ${statusCode} and nothing that is MCP.` });
 }
 
-const elsewhere = (place: string): Told => ({
+const elsewhere = (server: string): Failure => ({
   code: "not_found",
-  message: `${place} sends callers elsewhere.`,
+  message: `${server} sends callers elsewhere.`,
   hint: "Give the address it sends to; the token is not carried there by itself.",
 });
-const refusals: Readonly<Record<number, (place: string) => Told>> = {
+const refusals: Readonly<Record<number, (server: string) => Failure>> = {
   301: elsewhere,
   302: elsewhere,
   303: elsewhere,
   307: elsewhere,
   308: elsewhere,
-  401: (place) => ({
+  401: (server) => ({
     code: "unauthenticated",
-    message: `${place} wants a credential that it knows.`,
+    message: `${server} wants a credential that it knows.`,
     hint: "Set HOLDFAST_TOKEN to a token of that server, or name a file that holds one with --token-file; holdfast token create makes one there.",
   }),
-  403: (place) => ({ code: "forbidden", message: `${place} does not let this caller in.` }),
-  404: (place) => ({ code: "not_found", message: `There is no MCP at ${place}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
-  405: (place) => ({ code: "not_found", message: `There is no MCP at ${place}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
+  403: (server) => ({ code: "forbidden", message: `${server} does not let this caller in.` }),
+  404: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
+  405: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
 };
 
 /** The error of a JSON-RPC answer. It may stand there without the id: a refusal comes before the body was read. */

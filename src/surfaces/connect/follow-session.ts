@@ -1,14 +1,14 @@
-import type { Link } from "./link.ts";
-import { isEvents } from "./link.ts";
-import type { Patience } from "./patience.ts";
-import { discard, readEvents } from "./read-answer.ts";
+import type { BridgeConnection } from "./bridge-connection.ts";
+import { isEvents } from "./bridge-connection.ts";
+import { discard, readAnswerEvents } from "./read-answer.ts";
 import type { ConnectionFailure, Remote } from "./remote.ts";
+import type { RetryDelay } from "./retry-delay.ts";
 
 export interface FollowOptions {
   readonly remote: Remote;
-  readonly link: Link;
+  readonly connection: BridgeConnection;
   readonly renewsCredential: () => boolean;
-  readonly patience: Patience;
+  readonly retryDelay: RetryDelay;
   readonly signal: AbortSignal;
   /** Resolves when there is room for more. */
   readonly pass: (line: string) => Promise<void>;
@@ -20,16 +20,16 @@ export interface FollowOptions {
  * The stream on which a server of the earlier revisions speaks by itself: opened again whenever it breaks, from the last event on that was seen.
  * Ends when the server has none, or does not let us in.
  */
-export async function followSession({ remote, link, renewsCredential, patience, signal, pass, onMissed, onRefused }: FollowOptions): Promise<void> {
-  let sessionId = link.session.id;
+export async function followSession({ remote, connection, renewsCredential, retryDelay, signal, pass, onMissed, onRefused }: FollowOptions): Promise<void> {
+  let sessionId = connection.session.id;
   let lastEventId: string | undefined;
   for (let isFirst = true; !signal.aborted; isFirst = false) {
-    if (link.session.id !== sessionId) lastEventId = undefined;
-    sessionId = link.session.id;
-    const headers = { accept: "text/event-stream", ...link.session.headers, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
+    if (connection.session.id !== sessionId) lastEventId = undefined;
+    sessionId = connection.session.id;
+    const headers = { accept: "text/event-stream", ...connection.session.headers, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
     const response = await remote.open({ method: "GET", headers, signal }).catch((error: ConnectionFailure) => error);
     if (response instanceof Error) {
-      if (response.isFinal || !(await patience.wait())) return;
+      if (response.isFinal || !(await retryDelay.wait())) return;
       continue;
     }
     const { statusCode = 0 } = response;
@@ -38,24 +38,24 @@ export async function followSession({ remote, link, renewsCredential, patience, 
       if (!(await mayFollow(statusCode, sessionId))) return;
       continue;
     }
-    patience.reset();
+    retryDelay.reset();
     // In a new session, or without a place to go on from, nobody knows what was said meanwhile.
-    if (!isFirst && lastEventId === undefined) onMissed(link.session.subscribed);
+    if (!isFirst && lastEventId === undefined) onMissed(connection.session.subscribed);
     try {
-      for await (const { id, data } of readEvents(response)) {
+      for await (const { id, data } of readAnswerEvents(response)) {
         if (id !== undefined) lastEventId = id;
         if (data !== "") await pass(data);
       }
     } catch {
       // Broken off; what came whole was passed on.
     }
-    if (!(await patience.wait())) return;
+    if (!(await retryDelay.wait())) return;
   }
 
   async function mayFollow(status: number, stale: string | undefined): Promise<boolean> {
-    if (status === 404 && stale !== undefined) return link.renew(stale, patience).catch(() => patience.wait());
+    if (status === 404 && stale !== undefined) return connection.renew(stale, retryDelay).catch(() => retryDelay.wait());
     if (status === 401 && renewsCredential()) return true;
-    if (status === 429 || status >= 500) return patience.wait();
+    if (status === 429 || status >= 500) return retryDelay.wait();
     if (status !== 405) onRefused(status);
     return false;
   }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { RequestId } from "../mcp/json-rpc.ts";
 import { isPlainObject } from "../mcp/json-rpc.ts";
-import { isEvents } from "./link.ts";
+import { isEvents } from "./bridge-connection.ts";
 import { requireMessage } from "./messages-in.ts";
-import { readEvents } from "./read-answer.ts";
+import { readAnswerEvents } from "./read-answer.ts";
 
 const subscriptionIdKey = "io.modelcontextprotocol/subscriptionId";
 
@@ -18,7 +18,7 @@ export const listenedTo = (id: RequestId, params: Readonly<Record<string, unknow
   return { id, uris: Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === "string") : [] };
 };
 
-export interface ListenOptions {
+export interface KeepListeningOptions {
   readonly listened: Listened;
   readonly signal: AbortSignal;
   /** Sends the request, for the first time or again. */
@@ -34,13 +34,13 @@ export interface ListenOptions {
  * A subscription that lasts as long as its client wants it: where the server stops or the connection breaks, it is asked for again, the client is told
  * that everything it listens to may have changed, and of the second confirmation it hears nothing. Rejects when the first attempt fails.
  */
-export async function listen({ listened, signal, open, wait, pass, deliver }: ListenOptions): Promise<void> {
+export async function keepListening({ listened, signal, open, wait, pass, deliver }: KeepListeningOptions): Promise<void> {
   let isConfirmed = false;
   do {
     const response = await open(!isConfirmed);
     if (response.statusCode !== 200 || !isEvents(response)) return deliver(response);
     try {
-      for await (const { data } of readEvents(response)) {
+      for await (const { data } of readAnswerEvents(response)) {
         if (data === "") continue;
         const kind = kindOf(data, listened.id);
         if (kind === "refused") return pass(data);

@@ -10,7 +10,7 @@ const lineCost = 64;
 export class TooLong extends Error {}
 
 /** The whole body. Rejects when it breaks off, or with TooLong. */
-export async function readBody(response: IncomingMessage): Promise<Buffer> {
+export async function readAnswerBody(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -41,7 +41,7 @@ export interface ServerEvent {
  * Server-sent events, one at a time: the next is read when the caller asks for it, so that a client that does not read makes the server wait.
  * Ends when the stream does; rejects when it breaks off.
  */
-export async function* readEvents(response: IncomingMessage): AsyncGenerator<ServerEvent, void, void> {
+export async function* readAnswerEvents(response: IncomingMessage): AsyncGenerator<ServerEvent, void, void> {
   const lines = new EventLines();
   let id: string | undefined;
   let data: string[] = [];

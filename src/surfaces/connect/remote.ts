@@ -1,5 +1,5 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
-import type { Credential } from "./credential.ts";
+import type { BridgeCredential } from "./credential.ts";
 
 /** The request was not answered. `unreached`: not a byte of it can have arrived, so that sending it again is safe. */
 export class ConnectionFailure extends Error {
@@ -37,10 +37,10 @@ const probeEveryMs = 15_000;
 /** The server's end of the bridge: plain HTTP requests over connections that are kept. Redirects are not followed: the token is for one place. */
 export class Remote {
   readonly #url: URL;
-  readonly #credential: Credential;
+  readonly #credential: BridgeCredential;
   #client: Promise<{ readonly request: (url: URL, options: RequestOptions) => ClientRequest; readonly agent: Agent }> | undefined;
 
-  constructor(url: URL, credential: Credential) {
+  constructor(url: URL, credential: BridgeCredential) {
     this.#url = url;
     this.#credential = credential;
   }

@@ -5,7 +5,7 @@ import { followActivity } from "../../domain/history/follow-activity.ts";
 import { historyKinds } from "../../domain/keyspace.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
-import type { ActivityItem, ActivityPage, Compacted, Hello, Kind } from "./api.ts";
+import type { ActivityAnswer, ActivityItem, CompactedAnswer, Hello, Kind } from "./api.ts";
 import type { ApiRequest, ApiRoute, ServerSentEvent } from "./api-route.ts";
 import { oneOf, pageSize, readQuery, text, wholeNumber } from "./read-query.ts";
 
@@ -38,7 +38,7 @@ const activity: ApiRoute = {
       heartbeats: oneOf(["true", "false"]),
     });
     const { items, next } = await readActivity(base, { ...wanted, heartbeats: heartbeats === "true" });
-    const page: ActivityPage = { items: items.map((item) => toActivityItem(item)), ...(next === undefined ? {} : { next }) };
+    const page: ActivityAnswer = { items: items.map((item) => toActivityItem(item)), ...(next === undefined ? {} : { next }) };
     return { json: page };
   },
 };
@@ -72,7 +72,7 @@ async function* stream({ base, signal }: ApiRequest, from: Position): AsyncGener
   for await (const followed of followActivity(base, from, signal)) {
     if (followed.is === "activity") yield { id: toId(followed.position), event: "change", data: toActivityItem(followed.activity, followed.times) };
     else {
-      const compacted: Compacted = { revision: followed.revision };
+      const compacted: CompactedAnswer = { revision: followed.revision };
       yield { id: String(followed.revision), event: "compacted", data: compacted };
     }
   }

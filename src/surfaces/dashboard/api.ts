@@ -43,7 +43,7 @@ export interface ActivityItem {
 }
 
 /** GET /api/ns/:namespace/activity?before=REVISION&limit=N&kind=KIND&subject=BEGINNING&who=NAME (`who`: exactly this writer or agent; heartbeats=true also lists renewals) */
-export interface ActivityPage {
+export interface ActivityAnswer {
   readonly items: readonly ActivityItem[];
   /** Give it back as `before`; absent at the end of what is kept. */
   readonly next?: number;
@@ -56,7 +56,7 @@ export interface ActivityPage {
 export interface Hello {
   readonly revision: number;
 }
-export interface Compacted {
+export interface CompactedAnswer {
   readonly revision: number;
 }
 
@@ -113,11 +113,11 @@ export interface Overview {
     readonly token?: number;
     readonly lease?: LeaseRow;
   }[];
-  readonly health: HealthView;
+  readonly health: HealthAnswer;
 }
 
 /** GET /api/ns/:namespace/health */
-export interface HealthView {
+export interface HealthAnswer {
   readonly status: "ok" | "error";
   readonly engine: string;
   readonly durability: string;
@@ -238,7 +238,7 @@ export interface NoteChanged {
 }
 
 /** GET /api/ns/:namespace/leases?cursor=&limit= */
-export interface LeasesView {
+export interface LeasesAnswer {
   readonly nowMs: number;
   readonly leases: readonly LeaseRow[];
   readonly more: boolean;
@@ -323,7 +323,7 @@ export interface ResearchPage {
 }
 
 /** GET /api/ns/:namespace/checkpoint?id=; `not_found` when there is none. Fields without a value are absent, never null. */
-export interface ResearchView {
+export interface ResearchAnswer {
   readonly id: string;
   readonly atMs: number;
   readonly writer: string;
@@ -344,7 +344,7 @@ export interface ResearchView {
 }
 
 /** GET /api/ns/:namespace/search?q= */
-export interface SearchView {
+export interface SearchResults {
   readonly hits: readonly {
     readonly kind: HitKind;
     readonly id: string;
@@ -381,7 +381,7 @@ export interface ApiError {
 }
 
 /** GET /api/tokens, POST /api/tokens (answers with the secret, once), DELETE /api/tokens/:id; for admins. */
-export interface TokensView {
+export interface TokensAnswer {
   readonly tokens: readonly TokenRow[];
 }
 export interface TokenRow {
@@ -395,7 +395,7 @@ export interface TokenRow {
   readonly lastUsedAtMs?: number;
   readonly revokedAtMs?: number;
 }
-export interface NewToken {
+export interface NewTokenRequest {
   readonly name: string;
   readonly role: RoleName;
   readonly namespaces: readonly string[] | "*";

@@ -1,12 +1,12 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
-import { toldFacts } from "../../tools/told-facts.ts";
-import type { HealthView } from "./api.ts";
+import { visibleFacts } from "../../tools/visible-facts.ts";
+import type { HealthAnswer } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
 
 /** What the engine says, before it is told to somebody: asking about health is how one finds out, so the answer comes whatever the store does. */
-export async function readHealth({ server, store }: ToolBase): Promise<HealthView> {
+export async function readHealth({ server, store }: ToolBase): Promise<HealthAnswer> {
   try {
     const { engine, durability, facts, warnings } = await server.engine.health(store.namespace);
     return { status: "ok", engine, durability, facts, warnings };
@@ -17,7 +17,7 @@ export async function readHealth({ server, store }: ToolBase): Promise<HealthVie
 }
 
 /** As much of it as is for this caller. */
-export const toldHealth = ({ server }: ToolBase, health: HealthView): HealthView => ({ ...health, facts: toldFacts(server, health.facts) });
+export const visibleHealth = ({ server }: ToolBase, health: HealthAnswer): HealthAnswer => ({ ...health, facts: visibleFacts(server, health.facts) });
 
 export const healthRoute: ApiRoute = {
   method: "GET",
@@ -25,6 +25,6 @@ export const healthRoute: ApiRoute = {
   needs: "read",
   async handle({ base, query }) {
     readQuery(query, {});
-    return { json: toldHealth(base, await readHealth(base)) };
+    return { json: visibleHealth(base, await readHealth(base)) };
   },
 };

@@ -4,17 +4,17 @@ import type { Engine } from "../../store/store.ts";
 import type { Me } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
-import { takeTurns } from "./take-turns.ts";
+import { shareReads } from "./share-reads.ts";
 
 /** Names in one answer; the others are reached by their address. */
-export const namespacesTold = 1_000;
+export const namespacesListed = 1_000;
 
 export function openMeRoute(readOnly: boolean): ApiRoute {
   const listings = new WeakMap<Engine, () => Promise<readonly string[]>>();
   const listingOf = (engine: Engine): (() => Promise<readonly string[]>) => {
     const known = listings.get(engine);
     if (known !== undefined) return known;
-    const list = takeTurns(() => engine.namespaces());
+    const list = shareReads(() => engine.namespaces());
     listings.set(engine, list);
     return list;
   };
@@ -27,7 +27,7 @@ export function openMeRoute(readOnly: boolean): ApiRoute {
       const { engine, version } = base.server;
       const { namespace: defaultNamespace } = base.store;
       const existing = (await listingOf(engine)()).filter((name) => name !== defaultNamespace && !isReservedNamespace(name) && mayUse(principal, name));
-      const told = existing.slice(0, namespacesTold - 1);
+      const told = existing.slice(0, namespacesListed - 1);
       const omitted = existing.length - told.length;
       const answer: Me = {
         principal: principal.name,

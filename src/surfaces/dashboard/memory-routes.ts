@@ -18,7 +18,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
 import { fromCursor, toCursor } from "../../tools/cursor.ts";
 import { text as bodyText } from "../../tools/fields.ts";
-import type { JournalPage, JournalRow, NoteChanged, NoteRow, NotesPage, NoteView, ResearchPage, ResearchView } from "./api.ts";
+import type { JournalPage, JournalRow, NoteChanged, NoteRow, NotesPage, NoteView, ResearchAnswer, ResearchPage } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { toVersionView } from "./key-routes.ts";
 import { readBody } from "./read-body.ts";
@@ -226,7 +226,7 @@ const checkpoint: ApiRoute = {
   },
 };
 
-const toResearchView = ({ id, savedAtMs, coreQuestion, uniqueContributions, ...rest }: ResearchCheckpoint): ResearchView => ({
+const toResearchView = ({ id, savedAtMs, coreQuestion, uniqueContributions, ...rest }: ResearchCheckpoint): ResearchAnswer => ({
   ...rest,
   id,
   atMs: savedAtMs,

@@ -1,6 +1,6 @@
 import type { Activity } from "../../domain/history/activity.ts";
 import { toActivities } from "../../domain/history/activity.ts";
-import { readRunNames } from "../../domain/history/told-things.ts";
+import { readRunNames } from "../../domain/history/activity-titles.ts";
 import { workflowKeys } from "../../domain/keyspace.ts";
 import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
@@ -16,13 +16,13 @@ import type { RunView } from "../../domain/workflows/workflows.ts";
 import { formatDuration } from "../../kernel/duration.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
-import type { HealthView, Overview } from "./api.ts";
+import type { HealthAnswer, Overview } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
-import { readHealth, toldHealth } from "./health-route.ts";
+import { readHealth, visibleHealth } from "./health-route.ts";
 import { oneOf, readQuery } from "./read-query.ts";
 import type { RememberedCounts } from "./remembered-counts.ts";
 import { toLeaseRow } from "./run-routes.ts";
-import { takeTurns } from "./take-turns.ts";
+import { shareReads } from "./share-reads.ts";
 
 /** How far the overview looks. Each part has its bound, so that the whole costs the same however much there is. */
 const looked = { runs: 100, leases: 500, durations: 60, agents: 30, occupied: 24, stuck: 50 } as const;
@@ -47,7 +47,7 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
     if (known !== undefined) return known;
     const memory: Memory = { rate: newRateMemory(), work: newRecentWork() };
     // The store is what many share; who asks matters only to what is told of a look.
-    const ask = takeTurns(() => readOverview(base, memory, counts, rangeMs));
+    const ask = shareReads(() => readOverview(base, memory, counts, rangeMs));
     ofStore.set(rangeMs, ask);
     return ask;
   };
@@ -58,7 +58,7 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
     async handle({ base, query }) {
       const { range = "1h" } = readQuery(query, { range: oneOf(rangeNames) });
       const overview = await askOf(base, ranges[range])();
-      return { json: { ...overview, health: toldHealth(base, overview.health) } };
+      return { json: { ...overview, health: visibleHealth(base, overview.health) } };
     },
   };
 }
@@ -79,7 +79,7 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
   ]);
   const complete = commits.complete && memory.work.since <= commits.since;
   const occupancy = byInterest(occupancyOf(memory.work, { sinceMs, nowMs, live: leases, complete }));
-  const [agents, lanes] = await Promise.all([
+  const [agents, leaseOccupancy] = await Promise.all([
     toActivities(base, [...memory.work.agents.values()].slice(-looked.agents).reverse()),
     withRunNames(base, occupancy.slice(0, looked.occupied)),
   ]);
@@ -91,7 +91,7 @@ async function readOverview(base: ToolBase, memory: Memory, remembered: Remember
     failedRuns: { count: found.runs.filter(({ status }) => status === "failed").length, of: found.runs.length },
     commitsPerMinute: { complete: commits.complete, ...(commits.estimated ? { estimated: true } : {}), minutes: commits.minutes },
     runDurations: durationsOf(found.runs, sinceMs),
-    leaseOccupancy: lanes,
+    leaseOccupancy: leaseOccupancy,
     leaseOccupancyOf: { resources: occupancy.length, heldNow: occupancy.filter(isHeldNow).length },
     leaseOccupancyComplete: complete && !more,
     ...(complete ? {} : { leaseOccupancySinceMs: knownSince(memory.work, sinceMs) }),
@@ -117,7 +117,7 @@ function didOf({ kind, operation, subject, title, written }: Activity): string {
   return operation.startsWith("step ") ? `${operation} of ${what}` : `${operation} ${what}`;
 }
 
-const gapsIn = ({ facts }: HealthView): Gaps => (Array.isArray(facts.gaps) ? (facts.gaps as unknown as Gaps) : []);
+const gapsIn = ({ facts }: HealthAnswer): Gaps => (Array.isArray(facts.gaps) ? (facts.gaps as unknown as Gaps) : []);
 
 const durationsOf = (runs: readonly RunView[], sinceMs: number): Overview["runDurations"] =>
   runs
@@ -136,15 +136,15 @@ function byInterest(resources: readonly Occupancy[]): readonly Occupancy[] {
 const isHeldNow = ({ spans }: Occupancy): boolean => spans.at(-1)?.untilMs === undefined;
 
 /** A claim is known by an id; people know the run by its name. */
-async function withRunNames(base: ToolBase, lanes: readonly Occupancy[]): Promise<Overview["leaseOccupancy"]> {
+async function withRunNames(base: ToolBase, leaseOccupancy: readonly Occupancy[]): Promise<Overview["leaseOccupancy"]> {
   const runOf = ({ resource }: Occupancy): string | undefined => workflowKeys.runOfResource(resource);
   const names = await readRunNames(
     base,
-    lanes.flatMap((lane) => runOf(lane) ?? []),
+    leaseOccupancy.flatMap((lease) => runOf(lease) ?? []),
   );
-  return lanes.map((lane) => {
-    const title = names.get(runOf(lane) ?? "");
-    return title === undefined ? lane : { ...lane, title };
+  return leaseOccupancy.map((lease) => {
+    const title = names.get(runOf(lease) ?? "");
+    return title === undefined ? lease : { ...lease, title };
   });
 }
 

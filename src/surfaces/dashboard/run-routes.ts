@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { readRunNames } from "../../domain/history/told-things.ts";
+import { readRunNames } from "../../domain/history/activity-titles.ts";
 import { workflowKeys } from "../../domain/keyspace.ts";
 import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
@@ -15,7 +15,7 @@ import { limits } from "../../store/limits.ts";
 import type { Scope } from "../../store/transact.ts";
 import { fromCursor, toCursor } from "../../tools/cursor.ts";
 import { key, token } from "../../tools/fields.ts";
-import type { LeaseRow, LeasesView, RunDetail, RunRow, RunsPage, SteppedIn } from "./api.ts";
+import type { LeaseRow, LeasesAnswer, RunDetail, RunRow, RunsPage, SteppedIn } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readBody } from "./read-body.ts";
 import { oneOf, pageSize, readQuery, requiredText, text, texts, wholeNumber } from "./read-query.ts";
@@ -110,7 +110,7 @@ const leases: ApiRoute = {
       base,
       found.leases.flatMap(({ resource }) => workflowKeys.runOfResource(resource) ?? []),
     );
-    const view: LeasesView = {
+    const view: LeasesAnswer = {
       nowMs: found.nowMs,
       leases: found.leases.map((lease) => toLeaseRow(lease, names)),
       more: found.more,

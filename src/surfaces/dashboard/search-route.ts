@@ -1,7 +1,7 @@
 import { listSkills } from "../../domain/knowledge/list-notes.ts";
 import { searchEverything } from "../../domain/overview/search-everything.ts";
 import { listKnownWorkspaces } from "../../domain/workspace/known-workspaces.ts";
-import type { SearchView } from "./api.ts";
+import type { SearchResults } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery, requiredText } from "./read-query.ts";
 
@@ -15,7 +15,7 @@ export const searchRoute: ApiRoute = {
   async handle({ base, query }) {
     const { q } = readQuery(query, { q: requiredText(questionBytesMax) });
     const [{ workspaces }, skills] = await Promise.all([listKnownWorkspaces(base.store, workspacesMax), listSkills(base)]);
-    const view: SearchView = await searchEverything(base, q.trim(), { workspaceIds: workspaces.map(({ id }) => id), skills });
+    const view: SearchResults = await searchEverything(base, q.trim(), { workspaceIds: workspaces.map(({ id }) => id), skills });
     return { json: view };
   },
 };

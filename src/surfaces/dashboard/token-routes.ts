@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isWithin, roles } from "../../domain/identity/principal.ts";
 import { requireEndsBeforeMaker } from "../../domain/identity/token-maker.ts";
-import type { Token } from "../../domain/identity/tokens.ts";
+import type { AccessToken } from "../../domain/identity/tokens.ts";
 import { createToken, listTokens, revokeToken } from "../../domain/identity/tokens.ts";
 import { systemNamespace } from "../../domain/keyspace.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
@@ -9,14 +9,14 @@ import type { Log } from "../../kernel/log.ts";
 import { openReservedStore } from "../../store/namespace-store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
-import type { CreatedToken, TokenRow, TokensView } from "./api.ts";
+import type { CreatedToken, TokenRow, TokensAnswer } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
 const scopeOf = ({ server, clock, writer }: ToolBase): Scope => ({ store: openReservedStore(server.engine, systemNamespace, clock), clock, writer });
 
-const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: Token): TokenRow => ({
+const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: AccessToken): TokenRow => ({
   id,
   name,
   role,
@@ -35,7 +35,7 @@ const listAll: ApiRoute = {
   async handle({ base, principal, query }) {
     readQuery(query, {});
     const tokens = await listTokens(scopeOf(base));
-    const view: TokensView = { tokens: tokens.filter(({ namespaces }) => isWithin(principal, namespaces)).map(toRow) };
+    const view: TokensAnswer = { tokens: tokens.filter(({ namespaces }) => isWithin(principal, namespaces)).map(toRow) };
     return { json: view };
   },
 };

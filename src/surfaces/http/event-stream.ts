@@ -31,7 +31,7 @@ export async function sendEvents(response: ServerResponse, events: AsyncIterable
     for (;;) {
       const next = await Promise.race([iterator.next(), stopped]);
       if (next === undefined || next.done === true) break;
-      if (!response.write(textOf(next.value))) await Promise.race([once(response, "drain").catch(() => {}), stopped]);
+      if (!response.write(eventText(next.value))) await Promise.race([once(response, "drain").catch(() => {}), stopped]);
     }
     response.end();
   } finally {
@@ -42,7 +42,7 @@ export async function sendEvents(response: ServerResponse, events: AsyncIterable
 }
 
 /** JSON escapes line breaks, so data is one line; an id or a name with a line break would forge a field. */
-export function textOf({ id, event, data }: ServerSentEvent): string {
+export function eventText({ id, event, data }: ServerSentEvent): string {
   const field = (text: string): string => text.replaceAll(/[\r\n\0]/g, " ");
   return `${id === undefined ? "" : `id: ${field(id)}\n`}event: ${field(event)}\ndata: ${JSON.stringify(data)}\n\n`;
 }

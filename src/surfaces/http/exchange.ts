@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../../domain/identity/principal.ts";
 import type { Usage } from "./gate.ts";
-import type { HeldPlace } from "./held-places.ts";
+import type { HeldSlot } from "./held-slots.ts";
 import type { StreamKind } from "./http-metrics.ts";
 import { requestIdOf } from "./request-marks.ts";
 import type { RequestTarget } from "./request-target.ts";
@@ -13,10 +13,10 @@ export class Exchange {
   /** The client waits for our word before it sends its body. */
   readonly expectsContinue: boolean;
   readonly startedMs: number;
-  /** When the figures began to count it, by their clock. */
+  /** When the metrics began to count it, by their clock. */
   readonly beganMs: number;
   target: RequestTarget | undefined;
-  /** The route's pattern: a word of ours, for figures and the log. */
+  /** The route's pattern: our own word, for metrics and the log. */
   route = "none";
   /** Failures are told as the protocol's own. */
   isProtocol = false;
@@ -26,7 +26,7 @@ export class Exchange {
   isInside = false;
   stream: StreamKind | undefined;
   /** The place that the stream takes among those open. */
-  streamPlace: HeldPlace | undefined;
+  streamSlot: HeldSlot | undefined;
   /** Ends what it counts for as one that waits; a batch may have several. */
   waits: Set<() => void> | undefined;
   /** Its place among the exchanges under way; see `ExchangeList`. */

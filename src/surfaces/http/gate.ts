@@ -1,5 +1,5 @@
-import type { HeldPlace } from "./held-places.ts";
-import { HeldPlaces } from "./held-places.ts";
+import type { HeldSlot } from "./held-slots.ts";
+import { HeldSlots } from "./held-slots.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { Refusal, retryAfter } from "./refusal.ts";
 
@@ -23,8 +23,8 @@ export class Gate {
   readonly #burst: number;
   readonly #nowMs: () => number;
   readonly #byPrincipal = new Map<string, Usage>();
-  readonly #waits: HeldPlaces;
-  readonly #streams: HeldPlaces;
+  readonly #waits: HeldSlots;
+  readonly #streams: HeldSlots;
   #inFlight = 0;
 
   constructor(limits: HttpLimits, ratePerSecond: number, nowMs: () => number) {
@@ -33,8 +33,8 @@ export class Gate {
     // Agents start together: a second's worth may come at once.
     this.#burst = Math.max(1, ratePerSecond);
     this.#nowMs = nowMs;
-    this.#waits = new HeldPlaces({ all: limits.waitsMax, ofPrincipal: limits.waitsPerPrincipalMax, ofNamespace: limits.waitsPerNamespaceMax });
-    this.#streams = new HeldPlaces({ all: limits.streamsMax, ofPrincipal: limits.streamsPerPrincipalMax, ofNamespace: limits.streamsMax });
+    this.#waits = new HeldSlots({ all: limits.waitsMax, ofPrincipal: limits.waitsPerPrincipalMax, ofNamespace: limits.waitsPerNamespaceMax });
+    this.#streams = new HeldSlots({ all: limits.streamsMax, ofPrincipal: limits.streamsPerPrincipalMax, ofNamespace: limits.streamsMax });
   }
 
   get inFlight(): number {
@@ -90,7 +90,7 @@ export class Gate {
   }
 
   /** A call begins to wait: from now on it counts as a wait, because calls that wait would otherwise leave no room for those that work. */
-  openWait(usage: Usage, namespace: string, end: () => void): HeldPlace {
+  openWait(usage: Usage, namespace: string, end: () => void): HeldSlot {
     const wait = { principal: usage, namespace, end };
     this.#waits.add(wait);
     usage.waits += 1;
@@ -99,7 +99,7 @@ export class Gate {
     return wait;
   }
 
-  closeWait(usage: Usage, wait: HeldPlace): void {
+  closeWait(usage: Usage, wait: HeldSlot): void {
     this.#waits.delete(wait);
     usage.waits -= 1;
     usage.inFlight += 1;
@@ -107,7 +107,7 @@ export class Gate {
   }
 
   /** A request becomes a stream that stays: likewise. When all places are taken, the largest holder's oldest stream is ended; the largest holder itself gets no more. */
-  openStream(usage: Usage, namespace: string, end: () => void): HeldPlace {
+  openStream(usage: Usage, namespace: string, end: () => void): HeldSlot {
     if (usage.streams >= this.#limits.streamsPerPrincipalMax)
       throw new Refusal("rate_limited", `${this.#limits.streamsPerPrincipalMax} streams of this caller are already open.`, { reason: "streams", headers: retryAfter(5_000) });
     if (this.#streams.largestHolder === usage)
@@ -120,7 +120,7 @@ export class Gate {
     return stream;
   }
 
-  closeStream(usage: Usage, stream: HeldPlace): void {
+  closeStream(usage: Usage, stream: HeldSlot): void {
     this.#streams.delete(stream);
     usage.streams -= 1;
     usage.inFlight += 1;

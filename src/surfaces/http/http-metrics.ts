@@ -39,7 +39,7 @@ export interface HttpMetrics {
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** Labels are the route's pattern, method and status alone: a path, a namespace or a principal would tell the reader of the figures what it may not see, and has no end of values. */
+/** Labels are the route's pattern, method and status alone: a path, a namespace or a principal would show readers of the metrics what they may not see, and has unbounded values. */
 export function openHttpMetrics(meter: Meter): HttpMetrics {
   const requests: Counter = meter.counter("holdfast_http_requests_total", "HTTP requests answered, by route pattern, method and status.", ["route", "method", "status"]);
   const seconds = meter.histogram("holdfast_http_request_seconds", "From a request's headers to the end of its answer; streams are not in it.", secondsBounds, ["route"]);

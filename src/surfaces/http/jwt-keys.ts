@@ -108,11 +108,11 @@ export class IssuerKeys {
     const { issuer } = this.#options;
     const { origin, pathname } = new URL(issuer);
     const path = pathname.replace(/\/$/, "");
-    const places = [`${origin}${path}/.well-known/openid-configuration`, `${origin}/.well-known/oauth-authorization-server${path}`];
+    const addresses = [`${origin}${path}/.well-known/openid-configuration`, `${origin}/.well-known/oauth-authorization-server${path}`];
     let problem: unknown;
-    for (const place of places) {
+    for (const address of addresses) {
       try {
-        const { issuer: named, jwks_uri: jwksUrl } = await this.#read(place);
+        const { issuer: named, jwks_uri: jwksUrl } = await this.#read(address);
         if (named !== issuer) throw new Error("the issuer's metadata names another issuer");
         if (typeof jwksUrl !== "string" || !mayHaveKeysAt(issuer, jwksUrl)) throw new Error("the issuer's metadata has no jwks_uri that begins with https:");
         return jwksUrl;

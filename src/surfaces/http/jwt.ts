@@ -8,7 +8,7 @@ import type { Log } from "../../kernel/log.ts";
 import { requireNamespace } from "../../store/namespace-store.ts";
 import { IssuerKeys } from "./jwt-keys.ts";
 import type { JwtSettings } from "./jwt-settings.ts";
-import { scopeOf } from "./resource-metadata.ts";
+import { oauthScopeOf } from "./resource-metadata.ts";
 
 export type Verified =
   | { readonly is: "good"; readonly principal: Principal; readonly expiresAtMs: number }
@@ -132,7 +132,7 @@ function wordsOf(value: unknown): readonly string[] {
 /** The highest that is granted. Scopes are shared with other services, where "admin" alone may mean anything: there only our own words count. */
 function roleIn(words: readonly string[], claim: string): Role | undefined {
   const isShared = claim === "scope" || claim === "scp";
-  return roles.findLast((role) => words.includes(scopeOf(role)) || (!isShared && words.includes(role)));
+  return roles.findLast((role) => words.includes(oauthScopeOf(role)) || (!isShared && words.includes(role)));
 }
 
 /** Names may have spaces, so a text is one name. What cannot be a name is left out. */

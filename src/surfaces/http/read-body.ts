@@ -43,14 +43,14 @@ export class Bodies {
     if (declaredBytes !== undefined && declaredBytes > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
     if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
       throw new Refusal("invalid_input", "Content-Encoding: compressed bodies are not taken.", { status: 415, reason: "content_type" });
-    const place = new BodyPlace(this.#budget.open(exchange.principal === undefined ? "" : principalKey(exchange.principal)));
-    exchange.releaseBody = () => place.release();
-    if (declaredBytes !== undefined && declaredBytes > smallBodyBytes) await place.take(declaredBytes);
+    const memory = new BodyMemory(this.#budget.open(exchange.principal === undefined ? "" : principalKey(exchange.principal)));
+    exchange.releaseBody = () => memory.release();
+    if (declaredBytes !== undefined && declaredBytes > smallBodyBytes) await memory.take(declaredBytes);
     if (exchange.expectsContinue) exchange.response.writeContinue();
-    return this.#receive(exchange, place, declaredBytes);
+    return this.#receive(exchange, memory, declaredBytes);
   }
 
-  #receive(exchange: Exchange, place: BodyPlace, declaredBytes: number | undefined): Promise<Buffer> {
+  #receive(exchange: Exchange, memory: BodyMemory, declaredBytes: number | undefined): Promise<Buffer> {
     const { request } = exchange;
     return new Promise((resolve, reject) => {
       // Where its size is known, each piece is copied to its place as it comes: putting many together at the end would take memory for all of them twice.
@@ -61,7 +61,7 @@ export class Bodies {
         this.#heldBytes -= length;
         length = 0;
         chunks.length = 0;
-        place.release();
+        memory.release();
       };
       const onData = (chunk: Buffer): void => {
         length += chunk.length;
@@ -72,7 +72,7 @@ export class Bodies {
         if (declaredBytes !== undefined) return;
         // How much will come is not known: what comes next waits until there is room for what is here.
         request.pause();
-        place.take(chunk.length).then(() => request.resume(), fail);
+        memory.take(chunk.length).then(() => request.resume(), fail);
       };
       const fail = (error: Error): void => {
         request.off("data", onData);
@@ -91,7 +91,7 @@ export class Bodies {
 }
 
 /** What one body holds. Released, it takes nothing any more. */
-class BodyPlace {
+class BodyMemory {
   readonly #holding: Holding;
   #isReleased = false;
 

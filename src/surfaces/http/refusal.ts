@@ -5,7 +5,7 @@ import type { RefusalReason } from "./http-metrics.ts";
 export interface RefusalExtras {
   /** Default: that of the code. */
   readonly status?: number;
-  /** What the figures count it as; default: one that follows from the code. */
+  /** What the metrics count it as; default: derived from the code. */
   readonly reason?: RefusalReason;
   readonly hint?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -21,7 +21,7 @@ type Role = (typeof roles)[number];
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 /** What an issuer grants, in the words of its `scope` claim. */
-export const scopeOf = (role: Role): string => `holdfast:${role}`;
+export const oauthScopeOf = (role: Role): string => `holdfast:${role}`;
 
 export function openChallenges({ issuer, publicUrl }: ResourceMetadataOptions): Challenges {
   const header = (request: IncomingMessage, parts: readonly string[]): Readonly<Record<string, string>> => {
@@ -29,9 +29,9 @@ export function openChallenges({ issuer, publicUrl }: ResourceMetadataOptions): 
     return { "www-authenticate": `Bearer ${['realm="holdfast"', ...parts, ...metadata].join(", ")}` };
   };
   return {
-    wanted: (request) => header(request, issuer === undefined ? [] : [`scope="${scopeOf("read")} ${scopeOf("write")}"`]),
+    wanted: (request) => header(request, issuer === undefined ? [] : [`scope="${oauthScopeOf("read")} ${oauthScopeOf("write")}"`]),
     wrong: (request) => header(request, ['error="invalid_token"']),
-    insufficient: (request, needs = "read") => header(request, ['error="insufficient_scope"', `scope="${scopeOf(needs)}"`]),
+    insufficient: (request, needs = "read") => header(request, ['error="insufficient_scope"', `scope="${oauthScopeOf(needs)}"`]),
   };
 }
 
@@ -45,7 +45,7 @@ export function resourceMetadata(request: IncomingMessage, { issuer, publicUrl }
     resource: `${originOf(request, publicUrl)}${suffix}`,
     authorization_servers: [issuer],
     bearer_methods_supported: ["header"],
-    scopes_supported: roles.map(scopeOf),
+    scopes_supported: roles.map(oauthScopeOf),
     resource_name: "Holdfast",
   };
 }

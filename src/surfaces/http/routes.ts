@@ -10,8 +10,8 @@ import { ApiTable, noSuchRoute } from "./api-table.ts";
 import { callApi } from "./call-api.ts";
 import { sendEvents } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
-import type { RouteTools } from "./front.ts";
 import type { Readiness } from "./health-answer.ts";
+import type { RouteTools } from "./http-server.ts";
 import { Refusal, retryAfter } from "./refusal.ts";
 import type { RequestTarget } from "./request-target.ts";
 import type { Challenges } from "./resource-metadata.ts";
@@ -177,7 +177,7 @@ export class Routes {
   }
 
   async #metrics({ response, principal }: Exchange): Promise<void> {
-    // The figures are of everybody's work together.
+    // The metrics cover every namespace.
     if (principal?.namespaces !== "*") throw new Refusal("forbidden", "Figures are for credentials that may use every namespace.", { reason: "role" });
     const { text, type } = await this.#options.metricsText();
     send(response, 200, text, { "content-type": type });

@@ -39,7 +39,7 @@ function serversOf(here: ServerFacts): Servers {
 export class Tenants {
   readonly #options: TenantsOptions;
   readonly #stores = new Map<string, Store>();
-  /** By how much of the store a principal may use: figures of the whole are not for who may use a part. */
+  /** By how much of the store a principal may use: metrics of the whole store are hidden from principals of some namespaces. */
   readonly #servers: Readonly<Record<NonNullable<ServerFacts["tellsOf"]>, Servers>>;
   readonly #toolsByRole: ToolsByRole;
   readonly #pageToolsByRole: ToolsByRole;

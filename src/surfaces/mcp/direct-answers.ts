@@ -1,5 +1,5 @@
 import type { Log } from "../../kernel/log.ts";
-import { isPlainCapabilities, isPlainImplementation } from "./claim.ts";
+import { isPlainCapabilities, isPlainImplementation } from "./era-envelope.ts";
 import type { Greeting } from "./greeting.ts";
 import { handshakeVersions, movingCacheHint, statelessVersion, staticCacheHint } from "./greeting.ts";
 import type { Params, Request, RequestId } from "./json-rpc.ts";
@@ -11,7 +11,7 @@ import type { CallOutcome, ToolCalls } from "./tool-calls.ts";
 import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
 /**
- * One request that the direct road can answer: with a line at once, or with work that ends in one. The line itself is made last:
+ * One request that the fast path can answer: with a line at once, or with work that ends in one. The line itself is made last:
  * what it is made from is several times smaller.
  */
 export type DirectAnswer = string | ((call: TransportCall, connection?: string) => Promise<() => string>);

@@ -1,7 +1,7 @@
 import type { Tool } from "../../tools/tool.ts";
 import { promptsFor } from "./prompts.ts";
 
-/** How this server introduces itself; both roads and both eras say the same. */
+/** How this server introduces itself; the same on both paths and in both eras. */
 export interface Greeting {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
   readonly capabilities: {

@@ -6,10 +6,10 @@ import { AnswerGates } from "../../store/answer-gates.ts";
 import { shortened } from "../../tools/input-problems.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { unknownVersionIn } from "./claim.ts";
 import { ClientRoots } from "./client-roots.ts";
 import { DirectAnswers } from "./direct-answers.ts";
-import { DirectRoad } from "./direct-road.ts";
+import { unknownVersionIn } from "./era-envelope.ts";
+import { FastPath } from "./fast-path.ts";
 import { greet, statelessVersion } from "./greeting.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Message, RequestId } from "./json-rpc.ts";
@@ -18,7 +18,7 @@ import { LineReader } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import { batchVersion, messageLimits, readBatch, readMessage } from "./read-message.ts";
 import { Resources } from "./resources.ts";
-import type { SdkLane } from "./sdk-lane.ts";
+import type { SdkHandler } from "./sdk-handler.ts";
 import { ToolCalls } from "./tool-calls.ts";
 
 export interface ServeMcpStdioOptions {
@@ -31,7 +31,7 @@ export interface ServeMcpStdioOptions {
   /** Default: a text made for the tools offered. */
   readonly instructions?: string;
   /** False sends everything through the SDK; the answers are the same. */
-  readonly directRoad?: boolean;
+  readonly fastPath?: boolean;
 }
 
 /** How long calls may go on after the client closed its end, and how long they then have to notice that they are cancelled. */
@@ -70,12 +70,12 @@ class Connection {
   readonly #gates = new AnswerGates({ budget: new Budget(answersBytesMax) });
   readonly #roots: ClientRoots;
   readonly #greeting: ReturnType<typeof greet>;
-  readonly #road: DirectRoad | undefined;
+  readonly #fastPath: FastPath | undefined;
   readonly #gone: Promise<void>;
   #leave: () => void = () => {};
-  #lane: SdkLane | undefined;
-  #laneLoading: Promise<SdkLane | undefined> | undefined;
-  #waitingForLane: Message[] = [];
+  #sdkHandler: SdkHandler | undefined;
+  #sdkHandlerLoading: Promise<SdkHandler | undefined> | undefined;
+  #waitingForSdk: Message[] = [];
   /** Told when a call ends or begins to wait, and when there is room for output. */
   #ease: () => void = () => {};
   #held = false;
@@ -98,11 +98,11 @@ class Connection {
     });
     this.#roots = new ClientRoots((line) => this.#writer.write(line), context.clock);
     this.#context = contextFor(context, this.#roots);
-    this.#calls = new ToolCalls({ tools, base: this.#context, log, onEase: () => this.#ease() });
+    this.#calls = new ToolCalls({ tools, base: this.#context, log, onSettled: () => this.#ease() });
     this.#resources = new Resources(this.#context, this.#calls);
     this.#greeting = greet(context.server.version, options.instructions ?? instructionsFor(tools), tools);
     const answers = new DirectAnswers({ calls: this.#calls, resources: this.#resources, greeting: this.#greeting, log });
-    this.#road = options.directRoad === false ? undefined : new DirectRoad(answers, this.#writer, this.#gates);
+    this.#fastPath = options.fastPath === false ? undefined : new FastPath(answers, this.#writer, this.#gates);
   }
 
   async serve(): Promise<void> {
@@ -143,7 +143,7 @@ class Connection {
   /** Before each message, not once for a chunk: a chunk may hold hundreds. */
   #mayStart(): boolean {
     if (this.#writer.congested) return false;
-    const started = (this.#road?.running ?? 0) + this.#waitingForLane.length + (this.#lane?.unanswered ?? 0);
+    const started = (this.#fastPath?.running ?? 0) + this.#waitingForSdk.length + (this.#sdkHandler?.unanswered ?? 0);
     return Math.max(started, this.#calls.inFlight) - this.#calls.waiting - this.#roots.waiting < callsAtWorkMax;
   }
 
@@ -166,7 +166,7 @@ class Connection {
       await context.clock.rest(lostAfterMs, eased.signal);
       // The client has sent all it had to, and reads nothing any more.
       if (!eased.signal.aborted && this.#inputEnded) this.#leave();
-      if (!eased.signal.aborted && !this.#writer.congested && this.#calls.inFlight === this.#calls.waiting) this.#lane?.forgetUnanswered();
+      if (!eased.signal.aborted && !this.#writer.congested && this.#calls.inFlight === this.#calls.waiting) this.#sdkHandler?.forgetUnanswered();
       // What ends in this turn is counted when the turn is over.
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -195,36 +195,36 @@ class Connection {
       return;
     }
     if (this.#roots.notice(message)) return;
-    if (this.#road?.take(message, this.#laneLoading === undefined)) return;
-    if (this.#lane !== undefined) {
-      this.#lane.deliver(message);
+    if (this.#fastPath?.take(message, this.#sdkHandlerLoading === undefined)) return;
+    if (this.#sdkHandler !== undefined) {
+      this.#sdkHandler.deliver(message);
       return;
     }
-    this.#waitingForLane.push(message);
-    this.#laneLoading ??= this.#loadLane();
+    this.#waitingForSdk.push(message);
+    this.#sdkHandlerLoading ??= this.#loadSdkHandler();
   }
 
-  async #loadLane(): Promise<SdkLane | undefined> {
+  async #loadSdkHandler(): Promise<SdkHandler | undefined> {
     const { log } = this.#options;
     const base = this.#context;
     try {
-      const { SdkLane } = await import("./sdk-lane.ts");
-      this.#lane = new SdkLane({
+      const { SdkHandler } = await import("./sdk-handler.ts");
+      this.#sdkHandler = new SdkHandler({
         base,
         log,
         greeting: this.#greeting,
         calls: this.#calls,
         resources: this.#resources,
         gates: this.#gates,
-        opening: this.#road?.opening,
+        opening: this.#fastPath?.opening,
         writer: this.#writer,
-        onEase: () => this.#ease(),
+        onSettled: () => this.#ease(),
       });
-      for (const message of this.#waitingForLane) this.#lane.deliver(message);
-      this.#waitingForLane = [];
-      return this.#lane;
+      for (const message of this.#waitingForSdk) this.#sdkHandler.deliver(message);
+      this.#waitingForSdk = [];
+      return this.#sdkHandler;
     } catch (error) {
-      // A broken installation: nothing beyond the direct road can be answered, and the client should see that we are gone.
+      // A broken installation: nothing beyond the fast path can be answered, and the client should see that we are gone.
       log("error", "protocol_unavailable", { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
       this.#leave();
       return undefined;
@@ -239,11 +239,11 @@ class Connection {
   /** What waits for something gives up at once; what else is in flight may finish, briefly, and everything is answered. */
   async #end(): Promise<void> {
     this.#calls.stopWaiting();
-    const settled = Promise.all([this.#road?.settled(), this.#laneLoading?.then((lane) => lane?.settled())]);
+    const settled = Promise.all([this.#fastPath?.settled(), this.#sdkHandlerLoading?.then((sdkHandler) => sdkHandler?.settled())]);
     await this.#within(settled, endGraceMs);
-    this.#road?.cancelAll();
-    const lane = await this.#laneLoading;
-    await lane?.close();
+    this.#fastPath?.cancelAll();
+    const sdkHandler = await this.#sdkHandlerLoading;
+    await sdkHandler?.close();
     await this.#within(settled, cancelGraceMs);
     const finished = this.#writer.finish();
     // A slow reader gets everything as long as it reads.

@@ -35,12 +35,12 @@ export interface ToolCallsOptions {
   readonly base: ToolBase;
   readonly log: Log;
   /** A call has ended, or has begun to wait for something. */
-  readonly onEase?: () => void;
+  readonly onSettled?: () => void;
   /** Listed after the tools, and called by whoever mounted them. */
   readonly elsewhere?: readonly { readonly name: string }[];
 }
 
-/** Calls by name for one connection, or one caller over HTTP; both roads, the direct one and the SDK's, end here. */
+/** Calls by name for one connection, or one caller over HTTP; the fast path and the SDK both end here. */
 export class ToolCalls {
   readonly tools: readonly Tool[];
   /** Where calls are traced. */
@@ -48,20 +48,20 @@ export class ToolCalls {
   readonly #byName: ReadonlyMap<string, Tool>;
   readonly #base: ToolBase;
   readonly #log: Log;
-  readonly #onEase: (() => void) | undefined;
+  readonly #onSettled: (() => void) | undefined;
   readonly #elsewhere: readonly { readonly name: string }[];
   /** The calls that wait, and what to call when one waits no longer. */
   readonly #waits = new Map<AbortController, (() => void) | undefined>();
   #stopped = false;
   #inFlight = 0;
 
-  constructor({ tools, base, log, onEase, elsewhere = [] }: ToolCallsOptions) {
+  constructor({ tools, base, log, onSettled, elsewhere = [] }: ToolCallsOptions) {
     this.tools = tools;
     this.#byName = namesOf(tools);
     this.#base = base;
     this.spans = base.server.tracer && new McpSpans(base.server.tracer);
     this.#log = log;
-    this.#onEase = onEase;
+    this.#onSettled = onSettled;
     this.#elsewhere = elsewhere;
   }
 
@@ -122,7 +122,7 @@ export class ToolCalls {
     } finally {
       this.#inFlight -= 1;
       if (watched.wait !== undefined) this.#endWait(watched.wait);
-      this.#onEase?.();
+      this.#onSettled?.();
     }
   }
 
@@ -137,7 +137,7 @@ export class ToolCalls {
     const cancelled = call.signal;
     if (this.#stopped || cancelled?.aborted) wait.abort();
     else cancelled?.addEventListener("abort", () => wait.abort(), { once: true });
-    this.#onEase?.();
+    this.#onSettled?.();
     return wait;
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { NamespaceFacts, StoredRecord } from "../../store/store.ts";
-import { factsOf } from "../stores/change-seal.ts";
+import { readFacts } from "../stores/change-seal.ts";
 import type { Side } from "../stores/compare-namespaces.ts";
 import { keyPages, logPages, recordsOf, requestPages } from "../stores/dump-pages.ts";
 import { factsLine, recordLine } from "../stores/record-line.ts";
@@ -18,15 +18,15 @@ export interface ExportHeader {
 
 export const headerLine = ({ format, madeBy, asOf, namespaces }: ExportHeader): string => JSON.stringify({ holdfast: "export", format, made_by: madeBy, as_of: asOf, namespaces });
 
-export interface Counts {
+export interface ExportCounts {
   log: number;
   keys: number;
   requests: number;
 }
-export const noCounts = (): Counts => ({ log: 0, keys: 0, requests: 0 });
-export const countOf = { log: "log", key: "keys", request: "requests" } as const satisfies Record<StoredRecord["kind"], keyof Counts>;
+export const noCounts = (): ExportCounts => ({ log: 0, keys: 0, requests: 0 });
+export const countOf = { log: "log", key: "keys", request: "requests" } as const satisfies Record<StoredRecord["kind"], keyof ExportCounts>;
 
-export const endLine = (counts: Readonly<Counts>, sha256: string): string => JSON.stringify({ end: counts, sha256 });
+export const endLine = (counts: Readonly<ExportCounts>, sha256: string): string => JSON.stringify({ end: counts, sha256 });
 
 /** A key that is there and has no text follows from its newest log row. */
 export const followsFromLog = (record: StoredRecord): boolean => record.kind === "key" && record.present && record.index === undefined;
@@ -41,7 +41,7 @@ export async function* recordsOfNamespace({ engine, namespace }: Side): AsyncGen
 /** An export's lines, of namespaces that stand still, in byte order of their names. */
 export async function* exportLines(sides: readonly Side[], madeBy: string, onRecord: () => void = () => {}): AsyncGenerator<string> {
   const facts: NamespaceFacts[] = [];
-  for (const side of sides) facts.push(await factsOf(side));
+  for (const side of sides) facts.push(await readFacts(side));
   const hash = createHash("sha256");
   const hashed = (line: string): string => {
     const whole = `${line}\n`;
@@ -64,7 +64,7 @@ export async function* exportLines(sides: readonly Side[], madeBy: string, onRec
 
 /** What a namespace is, in one number: equal namespaces have equal ones, whatever they are called. */
 export async function digestOf(side: Side): Promise<string> {
-  const digest = new NamespaceDigest(await factsOf(side));
+  const digest = new NamespaceDigest(await readFacts(side));
   for await (const record of recordsOfNamespace(side)) digest.add(record);
   return digest.value();
 }

@@ -4,7 +4,7 @@ import { randomHex } from "../../kernel/ids.ts";
 import { baseAbove, gapsMax } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { Engine, NamespaceFacts, Revision, StoredRecord } from "../../store/store.ts";
-import { factsOf } from "../stores/change-seal.ts";
+import { readFacts } from "../stores/change-seal.ts";
 import type { Filling } from "../stores/filling.ts";
 import { openFilling, progressIn, takeOver } from "../stores/filling.ts";
 import { cutHistory, factsAt } from "./cut-history.ts";
@@ -77,7 +77,7 @@ function requireConflict(error: unknown): void {
 const jobName = (sha256: string): string => `loading of the file with checksum ${sha256.slice(0, 16)}`;
 
 async function requireFree(engine: Engine, namespace: string, by: string): Promise<void> {
-  const facts = await factsOf({ engine, namespace });
+  const facts = await readFacts({ engine, namespace });
   const other = progressIn(facts);
   if (other?.by === by || (facts.revision === 0 && facts.seal === undefined)) return;
   const why = facts.seal?.state === "moved" ? `was moved away, to ${facts.seal.to}` : other === undefined ? "has data already" : `is being filled by another job (${other.by})`;
@@ -92,7 +92,7 @@ export async function undoLoad({ engine, clock, path, into }: Pick<LoadOptions, 
   const { sha256 } = await checkFile({ path, into, clock });
   const undone: string[] = [];
   for (const [, namespace] of into) {
-    const facts = await factsOf({ engine, namespace });
+    const facts = await readFacts({ engine, namespace });
     const progress = progressIn(facts);
     if (progress?.by !== jobName(sha256)) continue;
     await (await takeOver({ engine, namespace }, clock, facts, progress)).clear();

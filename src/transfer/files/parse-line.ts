@@ -7,7 +7,7 @@ import { requireNamespace } from "../../store/namespace-store.ts";
 import { jsonText, requireKey } from "../../store/prepare-commit.ts";
 import type { Committed, HistoryRecord, IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey, WriteOutcome } from "../../store/store.ts";
 import { factsLine, recordLine } from "../stores/record-line.ts";
-import type { Counts, ExportHeader } from "./export-lines.ts";
+import type { ExportCounts, ExportHeader } from "./export-lines.ts";
 import { endLine, headerLine } from "./export-lines.ts";
 import type { Line } from "./read-lines.ts";
 import { badLine } from "./read-lines.ts";
@@ -16,7 +16,7 @@ export type ParsedLine =
   | { readonly is: "header"; readonly header: ExportHeader }
   | { readonly is: "namespace"; readonly namespace: string; readonly facts: NamespaceFacts }
   | { readonly is: "record"; readonly record: StoredRecord }
-  | { readonly is: "end"; readonly counts: Counts; readonly sha256: string };
+  | { readonly is: "end"; readonly counts: ExportCounts; readonly sha256: string };
 
 /**
  * One line of an export, checked member by member as input from a stranger, and then letter by letter: written again it must give
@@ -99,7 +99,7 @@ function readFacts(line: Members): NamespaceFacts {
 }
 
 function readRow(line: Members): StoredLogRow {
-  const [revision, seq] = place(line.log);
+  const [revision, seq] = logPositionIn(line.log);
   if (line.op !== "put" && line.op !== "delete" && line.op !== "expire") throw new Refusal("op: must be put, delete or expire");
   if ((line.op === "put") !== Object.hasOwn(line, "value")) throw new Refusal("value: belongs to a put, and only there");
   return {
@@ -121,7 +121,7 @@ function readRow(line: Members): StoredLogRow {
 }
 
 function readKey(line: Members): StoredKey {
-  const [revision, seq] = place(line.log);
+  const [revision, seq] = logPositionIn(line.log);
   if (typeof line.present !== "boolean") throw new Refusal("present: must be true or false");
   return { kind: "key", key: key(line.key), revision, seq, version: version(line.version, revision), present: line.present, index: optional(line.text, indexed) };
 }
@@ -163,7 +163,7 @@ function outcome(value: unknown): Committed {
   return { ok, revision: whole(revision, "revision"), atMs: whole(atMs, "atMs"), writes: outcomes, replayed, ...(note === undefined ? {} : { note: note as Json }) };
 }
 
-function readCounts(value: unknown): Counts {
+function readCounts(value: unknown): ExportCounts {
   const { log, keys, requests } = object(value, "end");
   return { log: whole(log, "log"), keys: whole(keys, "keys"), requests: whole(requests, "requests") };
 }
@@ -196,7 +196,7 @@ function version(value: unknown, revision: number): number {
 
 const optional = <T>(value: unknown, readOne: (value: unknown) => T): T | undefined => (value === undefined ? undefined : readOne(value));
 
-function place(value: unknown): [number, number] {
+function logPositionIn(value: unknown): [number, number] {
   const [revision, seq] = list(value, "log");
   if (whole(seq, "log") >= limits.commitRowsMax) throw new Refusal(`log: a revision has at most ${limits.commitRowsMax} rows`);
   return [positive(revision, "log"), seq as number];

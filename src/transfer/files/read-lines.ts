@@ -5,7 +5,7 @@ import { pipeline } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createGunzip } from "node:zlib";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { quoted } from "../../kernel/nearest.ts";
+import { quotedName } from "../../kernel/nearest.ts";
 
 /** Longer than any line an export can have: a value, and the same again as the answer kept under a request key, escaped at its worst. */
 const lineBytesMax = 16 * 1_048_576;
@@ -90,6 +90,6 @@ async function isCompressed(path: string): Promise<boolean> {
 function unreadable(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof HoldfastError || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) return error;
-  if (code === "ENOENT") return new HoldfastError("not_found", `<file>: there is no file ${quoted(path)}.`, { cause: error });
-  return new HoldfastError("invalid_input", `<file>: ${quoted(path)} cannot be read (${code})`, { cause: error });
+  if (code === "ENOENT") return new HoldfastError("not_found", `<file>: there is no file ${quotedName(path)}.`, { cause: error });
+  return new HoldfastError("invalid_input", `<file>: ${quotedName(path)} cannot be read (${code})`, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { recordOf } from "../../domain/admin/reset.ts";
+import { recordOfKey } from "../../domain/admin/reset.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { limits } from "../../store/limits.ts";
@@ -103,12 +103,12 @@ function changesBetween(was: readonly Entry[], is: readonly Entry[], nowMs: numb
   const puts = writes.length;
   for (const { key, version } of now.values()) {
     checks.push({ key, version });
-    writes.push({ op: "delete", key, record: recordOf(key, "restore") });
+    writes.push({ op: "delete", key, record: recordOfKey(key, "restore") });
   }
   return { checks, writes, puts, same };
 }
 
 function putOf({ key, value, expiresAtMs }: Entry, nowMs: number): Write {
-  const ttl = expiresAtMs === undefined ? {} : { ttlMs: expiresAtMs - nowMs, lapse: recordOf(key, "expire") };
-  return { op: "put", key, value, ...ttl, index: findableText(key, value), record: recordOf(key, "restore") };
+  const ttl = expiresAtMs === undefined ? {} : { ttlMs: expiresAtMs - nowMs, lapse: recordOfKey(key, "expire") };
+  return { op: "put", key, value, ...ttl, index: findableText(key, value), record: recordOfKey(key, "restore") };
 }

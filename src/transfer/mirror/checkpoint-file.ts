@@ -3,7 +3,7 @@ import type { ResearchCheckpoint } from "../../domain/research/checkpoint.ts";
 import { requireResearchContent, researchLimits } from "../../domain/research/checkpoint.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
-import { requireLabel, requireTime } from "./record-fields.ts";
+import { requireLabel, requireTimeText } from "./record-fields.ts";
 import { fromYaml, toYaml } from "./yaml-text.ts";
 
 const format = "holdfast-research-checkpoint-1";
@@ -41,7 +41,7 @@ export function checkpointFromYaml(text: string): ResearchCheckpoint {
   const { id, writer, agent, savedAtMs, format: _, ...content } = Object.fromEntries(Object.entries(names).map(([key, name]) => [name, fields[key]]));
   return {
     id: requireText(id, "id", researchLimits.labelBytesMax),
-    savedAtMs: requireTime(savedAtMs, "saved"),
+    savedAtMs: requireTimeText(savedAtMs, "saved"),
     writer: requireLabel(writer, "author"),
     ...(agent === undefined ? {} : { agent: requireLabel(agent, "agent") }),
     ...requireResearchContent(content),

@@ -13,12 +13,12 @@ const nameBytesMax = 200;
  * Nothing leads out of the folder: names are plain names, and a symbolic link in the place of the folder, a folder below it or the file is refused.
  */
 export async function writeMirrorFile(folder: string, below: readonly string[], name: string, text: string): Promise<string> {
-  const place = await requireFolder(folder, below);
-  const path = join(place, requireName(name));
+  const target = await requireFolder(folder, below);
+  const path = join(target, requireName(name));
   const found = await lstat(path).catch(absent);
   if (found !== undefined && !found.isFile()) throw refused("The mirror's file is not a regular file.");
   // The rename replaces a name, never what a link put there in the meantime points to.
-  const temporary = join(place, `.${randomHex(16)}.tmp`);
+  const temporary = join(target, `.${randomHex(16)}.tmp`);
   try {
     const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0), 0o600);
     try {
@@ -46,27 +46,27 @@ export async function readMirrorFile(path: string): Promise<string> {
 
 /** The folder and those below it, made where missing; each a real folder in the place it seems to be. */
 async function requireFolder(folder: string, below: readonly string[]): Promise<string> {
-  let place = resolve(folder);
-  await requireRealFolder(place, true);
-  const root = await realpath(place);
+  let target = resolve(folder);
+  await requireRealFolder(target, true);
+  const root = await realpath(target);
   for (const name of below) {
-    place = join(place, requireName(name));
-    await requireRealFolder(place, false);
+    target = join(target, requireName(name));
+    await requireRealFolder(target, false);
   }
-  if ((await realpath(place)) !== join(root, ...below)) throw refused("The mirror's folder leads elsewhere.");
-  return place;
+  if ((await realpath(target)) !== join(root, ...below)) throw refused("The mirror's folder leads elsewhere.");
+  return target;
 }
 
-async function requireRealFolder(place: string, recursive: boolean): Promise<void> {
-  const found = await lstat(place).catch(absent);
+async function requireRealFolder(target: string, recursive: boolean): Promise<void> {
+  const found = await lstat(target).catch(absent);
   if (found === undefined) {
-    if (recursive) await mkdir(dirname(place), { recursive: true, mode: 0o700 });
-    await mkdir(place, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (recursive) await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await mkdir(target, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       // Another process was faster; what it made is looked at below like any other.
       if (error.code !== "EEXIST") throw error;
     });
   }
-  if (!(await lstat(place)).isDirectory()) throw refused("The mirror's folder is a symbolic link or a file.");
+  if (!(await lstat(target)).isDirectory()) throw refused("The mirror's folder is a symbolic link or a file.");
 }
 
 function requireName(name: string): string {

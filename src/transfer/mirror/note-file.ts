@@ -3,7 +3,7 @@ import { requireNoteContent, requireNoteId, requireSkill } from "../../domain/kn
 import { requireFields } from "../../domain/read-fields.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
-import { requireLabel, requireTime } from "./record-fields.ts";
+import { requireLabel, requireTimeText } from "./record-fields.ts";
 import { fromYaml, toYaml } from "./yaml-text.ts";
 
 const format = "holdfast-note-1";
@@ -44,7 +44,7 @@ export function noteFromMarkdown(text: string): Note {
     id: requireNoteId(id),
     ...(skill === undefined ? {} : { skill: requireSkill(skill) }),
     version: version as number,
-    savedAtMs: requireTime(savedAtMs, "saved"),
+    savedAtMs: requireTimeText(savedAtMs, "saved"),
     writer: requireLabel(writer, "author"),
     ...(agent === undefined ? {} : { agent: requireLabel(agent, "agent") }),
     ...requireNoteContent({ ...rest, content: text.slice(end + 1 + fence.length).replace(/\n$/, "") }),

@@ -4,7 +4,7 @@ import { fileNameOf } from "./file-name.ts";
 import { writeMirrorFile } from "./mirror-folder.ts";
 import { noteToMarkdown } from "./note-file.ts";
 
-export interface MirrorPlaces {
+export interface MirrorFolders {
   readonly checkpointDir: string;
   readonly knowledgeDir: string;
   /** The default namespace's files lie in the folders themselves, another's in a folder of its own below them. */
@@ -14,7 +14,7 @@ export interface MirrorPlaces {
 export const defaultNamespace = "default";
 
 /** `checkpoints/2026-01-10T23-45-00_slug.yaml`, `knowledge/limits.md`, `knowledge/@shipping/limits.md`; of the namespace team: `checkpoints/@@team/…`. */
-export function openMirror({ checkpointDir, knowledgeDir, namespace }: MirrorPlaces): Mirror {
+export function openMirror({ checkpointDir, knowledgeDir, namespace }: MirrorFolders): Mirror {
   const below = namespace === defaultNamespace ? [] : [`@@${fileNameOf(namespace)}`];
   return {
     checkpoint: (checkpoint) => writeMirrorFile(checkpointDir, below, `${checkpoint.id}.yaml`, checkpointToYaml(checkpoint)),

@@ -1,7 +1,7 @@
 import { invalidInput } from "../../kernel/errors.ts";
 
 /** A time as the files write it: ISO 8601, UTC, milliseconds. Anything else would not come back as it was. */
-export function requireTime(value: unknown, field: string): number {
+export function requireTimeText(value: unknown, field: string): number {
   const ms = typeof value === "string" ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(ms) || new Date(ms).toISOString() !== value) throw invalidInput(field, "must be a time such as 2026-01-10T23:45:00.000Z");
   return ms;

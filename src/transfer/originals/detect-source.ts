@@ -7,7 +7,7 @@ import { isObject } from "./parse-json.ts";
 import type { SourceName } from "./reading.ts";
 import { sourceNames } from "./reading.ts";
 import type { FoundFile } from "./walk-folder.ts";
-import { readText, walkFolder } from "./walk-folder.ts";
+import { readTextFile, walkFolder } from "./walk-folder.ts";
 
 /** Files looked into before giving up. */
 const looksMax = 500;
@@ -17,7 +17,7 @@ export async function detectSource(path: string): Promise<SourceName> {
   if ((await stat(path)).isFile() && (await isDatabase(path))) return detectDatabase(path);
   const seen = new Set<SourceName>();
   for (const file of (await walkFolder(path, [".json", ".yaml", ".yml", ".md"], [])).slice(0, looksMax)) {
-    const read = await readText(file.path);
+    const read = await readTextFile(file.path);
     const source = "text" in read ? detectText(file, read.text) : undefined;
     if (source !== undefined) seen.add(source);
   }

@@ -20,11 +20,11 @@ export function readMemoryFile(text: string, name: string, workspaceName: string
   const parsed = parseYaml(matter, "1.2");
   if ("reason" in parsed) return parsed;
   const { fields } = parsed;
-  if (isMemoryMatter(fields)) return toEntry(fields, body, name, workspaceName);
+  if (isMemoryMatter(fields)) return memoryToEntry(fields, body, name, workspaceName);
   return typeof fields.title === "string" && typeof fields.status === "string" ? { other: "briefs and plans" } : { reason: "is no checkpoint: id or timestamp is missing" };
 }
 
-export function toEntry(fields: Readonly<Record<string, unknown>>, body: string, name: string, workspaceName: string): FoundRecord | { readonly reason: string } {
+export function memoryToEntry(fields: Readonly<Record<string, unknown>>, body: string, name: string, workspaceName: string): FoundRecord | { readonly reason: string } {
   const description = body.trim();
   if (description === "") return { reason: "has no description" };
   const createdAtMs = timeOf(fields.timestamp);

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import type { ForeignEntry } from "../../domain/journal/adopt-entry.ts";
-import { isMemoryMatter, projectOf, readMemoryFile, toEntry } from "./goldfish-memories.ts";
+import { isMemoryMatter, memoryToEntry, projectOf, readMemoryFile } from "./goldfish-memories.ts";
 import { isObject, textOf, textsOf } from "./parse-json.ts";
 import type { FoundRecord, LeftBehind, Problem, Reading } from "./reading.ts";
-import { readText, walkFolder } from "./walk-folder.ts";
+import { readTextFile, walkFolder } from "./walk-folder.ts";
 
 /**
  * COA Goldfish writes one JSON file for each thing: `<workspace>/checkpoints/<day>/<id>.json`, in earlier versions
@@ -22,7 +22,7 @@ export async function readGoldfish(path: string): Promise<Reading> {
       problems.push({ where: file.name, reason: "is the database of a later Goldfish; only JSON and Markdown files are read" });
       continue;
     }
-    const read = await readText(file.path);
+    const read = await readTextFile(file.path);
     const readOne = file.name.endsWith(".md") ? readMemoryFile : readMemory;
     const memory = "text" in read ? readOne(read.text, file.name, workspaceName) : read;
     if ("reason" in memory) problems.push({ where: file.name, reason: memory.reason });
@@ -46,7 +46,7 @@ function readMemory(text: string, name: string, projectName: string): FoundRecor
     return { reason: "is not JSON" };
   }
   if (!isObject(memory)) return { reason: "is not an object" };
-  if (isMemoryMatter(memory) && typeof memory.description === "string") return toEntry(memory, memory.description, name, projectName);
+  if (isMemoryMatter(memory) && typeof memory.description === "string") return memoryToEntry(memory, memory.description, name, projectName);
   if (memory.type !== "checkpoint") return describeOther(memory);
   const content = isObject(memory.content) ? memory.content : { description: memory.content };
   const description = textOf(content.description);

@@ -3,7 +3,7 @@ import { parseYaml, splitFrontMatter } from "./front-matter.ts";
 import { isObject, textOf, textsOf } from "./parse-json.ts";
 import type { FoundRecord, Problem } from "./reading.ts";
 import type { FoundFile } from "./walk-folder.ts";
-import { readText } from "./walk-folder.ts";
+import { readTextFile } from "./walk-folder.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,7 +15,7 @@ export async function readNotes(files: readonly FoundFile[], problems: Problem[]
   const index = await readIndex(files, problems);
   const records: FoundRecord[] = [];
   for (const file of files.filter(({ name }) => name.endsWith(".md"))) {
-    const read = await readText(file.path);
+    const read = await readTextFile(file.path);
     const path = [...index.keys()].find((candidate) => file.name === candidate || file.name.endsWith(`/${candidate}`));
     const items = path === undefined ? [undefined] : (index.get(path) as readonly Fields[]);
     if (path !== undefined) index.delete(path);
@@ -33,7 +33,7 @@ export async function readNotes(files: readonly FoundFile[], problems: Problem[]
 async function readIndex(files: readonly FoundFile[], problems: Problem[]): Promise<Map<string, Fields[]>> {
   const items = new Map<string, Fields[]>();
   for (const file of files.filter(({ name }) => /\.ya?ml$/.test(name))) {
-    const read = await readText(file.path);
+    const read = await readTextFile(file.path);
     const parsed = "text" in read ? parseYaml(read.text, "1.1") : read;
     if ("reason" in parsed) {
       problems.push({ where: file.name, reason: parsed.reason });

@@ -6,7 +6,7 @@ import type { FoundRecord, Problem, Reading } from "./reading.ts";
 import { contentOf } from "./sage-content.ts";
 import { isKnowledgeFile, readNotes } from "./sage-knowledge.ts";
 import { fieldsOfMarkdown } from "./sage-markdown.ts";
-import { readText, walkFolder } from "./walk-folder.ts";
+import { readTextFile, walkFolder } from "./walk-folder.ts";
 
 /**
  * Sage's folder (`~/.sage`, or `.sage` in a project) has `checkpoints/<id>.md` (in earlier versions `.yaml`) and `knowledge/index.yaml`
@@ -19,7 +19,7 @@ export async function readSage(path: string): Promise<Reading> {
   const knowledge = files.filter(({ name }) => isKnowledgeFile(name, basename(root)));
   const read: ReadCheckpoint[] = [];
   for (const file of files.filter(({ name }) => isCheckpointFile(name, basename(root)))) {
-    const text = await readText(file.path);
+    const text = await readTextFile(file.path);
     const checkpoint = "text" in text ? parseCheckpoint(text.text) : text;
     if ("reason" in checkpoint) problems.push({ where: file.name, reason: checkpoint.reason });
     else read.push({ ...checkpoint, where: file.name });

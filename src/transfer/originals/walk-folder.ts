@@ -43,7 +43,7 @@ export async function walkFolder(root: string, endings: readonly string[], probl
 }
 
 /** The text of a file, or why there is none. */
-export async function readText(path: string): Promise<{ readonly text: string } | { readonly reason: string }> {
+export async function readTextFile(path: string): Promise<{ readonly text: string } | { readonly reason: string }> {
   try {
     // Between looking and opening, a link could take the file's place.
     const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));

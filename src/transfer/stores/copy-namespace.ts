@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { NamespaceFacts, StoredRecord } from "../../store/store.ts";
-import { factsOf } from "./change-seal.ts";
+import { readFacts } from "./change-seal.ts";
 import type { Side } from "./compare-namespaces.ts";
 import { changePages, keyPages, logPages, requestPages } from "./dump-pages.ts";
 import type { Filling } from "./filling.ts";
@@ -32,8 +32,8 @@ export interface CopyOptions {
 
 /** The destination, made ready; refused when it is the source by another name. */
 export async function beginCopy({ source, destination, by, clock, replacesMoved }: CopyOptions, hold: Hold): Promise<Filling> {
-  const facts = await factsOf(source);
-  const there = await factsOf(destination);
+  const facts = await readFacts(source);
+  const there = await readFacts(destination);
   if (source.namespace === destination.namespace && hold.isIn(there.seal))
     throw new HoldfastError("invalid_input", "FROM and TO are the same store; nothing was changed.", { hint: "Name another store as the destination." });
   return openFilling(destination, { clock, job: by, by: hold.by, source: facts, replacesMoved });

@@ -3,7 +3,7 @@ import { HoldfastError, isHoldfastError } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
 import type { Json } from "../../kernel/json.ts";
 import type { Engine, NamespaceFacts, Revision, Seal, StoredRecord } from "../../store/store.ts";
-import { factsOf } from "./change-seal.ts";
+import { readFacts } from "./change-seal.ts";
 import type { Side } from "./compare-namespaces.ts";
 
 /** How far a copy has come, kept in the destination's seal: whoever runs the same again goes on from here. */
@@ -114,7 +114,7 @@ const freshProgress = ({ job, source: { compacted, base } }: FillingOptions): Pr
 export async function openFilling(side: Side, options: FillingOptions): Promise<Filling> {
   const { source, job, replacesMoved = false, beginsAnew = false } = options;
   const { namespace } = side;
-  const facts = await factsOf(side);
+  const facts = await readFacts(side);
   const earlier = progressIn(facts);
   const isLeft = earlier === undefined && replacesMoved && facts.seal?.state === "moved";
   if (isLeft) requireNotAhead(namespace, facts, source);
@@ -135,7 +135,7 @@ export async function openFilling(side: Side, options: FillingOptions): Promise<
 
 /** Somebody may have begun to use it before the seal was there. */
 async function requireStillUnused(side: Side, filling: Filling): Promise<void> {
-  const { revision } = await factsOf(side);
+  const { revision } = await readFacts(side);
   if (revision === 0) return;
   await filling.open();
   throw hasData(side.namespace);

@@ -96,11 +96,11 @@ export class Hold {
     if (to === undefined) return requireUnsealed(found, "commit");
     if (found === undefined || found.state === "copying") return;
     const { namespace } = this.#side;
-    if (found.state === "filling") throw unusable(namespace, "is itself still being filled from another store");
-    if (found.state === "moved") throw unusable(namespace, `was moved already, to ${found.to}`);
+    if (found.state === "filling") throw unusableNamespace(namespace, "is itself still being filled from another store");
+    if (found.state === "moved") throw unusableNamespace(namespace, `was moved already, to ${found.to}`);
     throw found.to === to
-      ? unusable(namespace, "is being moved by another run of the same migration")
-      : unusable(namespace, `is being moved to another store, ${found.to}`, "Let that migration end; if it was broken off, run it again or undo it.");
+      ? unusableNamespace(namespace, "is being moved by another run of the same migration")
+      : unusableNamespace(namespace, `is being moved to another store, ${found.to}`, "Let that migration end; if it was broken off, run it again or undo it.");
   }
 }
 
@@ -116,5 +116,5 @@ const copying = (holds: Holds): Seal | undefined => {
 /** The seal without the hold of somebody who is gone. */
 export const withoutHold = (seal: Seal | undefined, by: string): Seal | undefined => (Object.hasOwn(holdsIn(seal), by) ? copying(without(holdsIn(seal), by)) : seal);
 
-export const unusable = (namespace: string, why: string, hint?: string): HoldfastError =>
+export const unusableNamespace = (namespace: string, why: string, hint?: string): HoldfastError =>
   new HoldfastError("invalid_input", `The namespace ${JSON.stringify(namespace)} ${why}; nothing was changed.`, { hint, details: { namespace } });

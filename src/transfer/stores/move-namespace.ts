@@ -1,12 +1,12 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { NamespaceFacts, Seal } from "../../store/store.ts";
-import { changeSeal, factsOf } from "./change-seal.ts";
+import { changeSeal, readFacts } from "./change-seal.ts";
 import { compareChanges, compareNamespaces } from "./compare-namespaces.ts";
 import type { CopyOptions } from "./copy-namespace.ts";
 import { beginCopy, catchUp, copyEverything } from "./copy-namespace.ts";
 import type { Filling } from "./filling.ts";
 import { progressIn, takeOver } from "./filling.ts";
-import { Hold, unusable, withoutHold } from "./hold.ts";
+import { Hold, unusableNamespace, withoutHold } from "./hold.ts";
 import { factsLine } from "./record-line.ts";
 
 export interface MoveOptions extends CopyOptions {
@@ -31,7 +31,7 @@ const shortRoundMs = 100;
  */
 export async function moveNamespace(options: MoveOptions): Promise<Moved> {
   const { source, clock, staysOpen } = options;
-  const before = await factsOf(source);
+  const before = await readFacts(source);
   if (before.seal?.state === "moved") return finishMoved(options, before, before.seal);
   // A move that was killed while writers waited: they may go on until it is that far again.
   const hold = new Hold(source, clock, { to: options.destinationName });
@@ -63,7 +63,7 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
       await hold.sealMoved();
       pausedMs = clock.nowMs() - pausedAtMs;
       // Nothing can have been written since. If it was all the same (a server that forgot the seal for a while), it is better to find out now than never.
-      const now = await factsOf(source);
+      const now = await readFacts(source);
       if (factsLine("", now) !== factsLine("", facts)) {
         await hold.takeBackMoved();
         return await refute(filling, hold, `the source stands at revision ${now.revision} instead of ${facts.revision}, although no writes were to be taken`);
@@ -103,9 +103,9 @@ function isAbout(seal: Seal | undefined, { destinationName }: Pick<MoveOptions, 
 /** Killed between the last two steps: the source says moved, the destination is whole and still sealed. */
 async function finishMoved(options: MoveOptions, before: NamespaceFacts, seal: Seal & { state: "moved" }): Promise<Moved> {
   const { source, destination, by } = options;
-  const there = await factsOf(destination);
+  const there = await readFacts(destination);
   const progress = progressIn(there);
-  if (progress?.by !== by || progress.stage !== "verified" || !isAbout(seal, options, there)) throw unusable(source.namespace, `was moved already, to ${seal.to}`);
+  if (progress?.by !== by || progress.stage !== "verified" || !isAbout(seal, options, there)) throw unusableNamespace(source.namespace, `was moved already, to ${seal.to}`);
   const compared = await compareNamespaces(source, destination, { facts: before });
   if (!compared.equal) return { ok: false, difference: compared.difference };
   await destination.engine.seal(destination.namespace, undefined, there.seal);
@@ -118,7 +118,7 @@ async function finishMoved(options: MoveOptions, before: NamespaceFacts, seal: S
  */
 export async function undoMove(options: Pick<MoveOptions, "source" | "destination" | "by" | "destinationName" | "clock">): Promise<"undone" | "nothing to undo"> {
   const { source, destination, by, destinationName, clock } = options;
-  const [here, there] = [await factsOf(source), await factsOf(destination)];
+  const [here, there] = [await readFacts(source), await readFacts(destination)];
   const progress = progressIn(there);
   if (progress !== undefined && progress.by !== by)
     throw new HoldfastError("invalid_input", `The namespace ${JSON.stringify(destination.namespace)} is being filled by another job (${progress.by}); nothing was changed.`);

@@ -8,16 +8,16 @@ import type { Violation } from "../checkers/violation.ts";
 import { Violations } from "../checkers/violation.ts";
 import { between } from "../random.ts";
 import { readWholeLog } from "../read-whole.ts";
-import type { Message, WorkerProcess } from "../worker-process.ts";
+import type { WorkerMessage, WorkerProcess } from "../worker-process.ts";
 import { startWorkers } from "../worker-process.ts";
 
 /** Long enough that a holder is stopped while it holds, short enough for a thousand take-overs. */
 const ttlMs = 120;
 /** A stale holder tries every few milliseconds; on a busy machine its next try may still take a while. */
-const refusalPatienceMs = 60_000;
+const refusalWaitMs = 60_000;
 const crewSize = 3;
 /** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
-const lockPatienceMs = 400;
+const lockWaitMs = 400;
 
 export interface FencingSize {
   readonly takeOvers: number;
@@ -47,11 +47,11 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
       const heldWhenStopped = tally.held(holder.name);
       successor.send({ take: resources, ttlMs });
       const taken = whileAlive(workers, tally.holds(successor.name, resources.length));
-      if (!(await within(taken, ttlMs + lockPatienceMs))) tally.lockedRounds += 1;
+      if (!(await within(taken, ttlMs + lockWaitMs))) tally.lockedRounds += 1;
       holder.proceed();
       await taken;
       // Every grant ends in one refusal: a holder never gives up by itself. One that is not refused would go on for ever.
-      if (!(await within(whileAlive(workers, tally.holds(holder.name, 0)), refusalPatienceMs))) {
+      if (!(await within(whileAlive(workers, tally.holds(holder.name, 0)), refusalWaitMs))) {
         tally.neverRefused.push(holder.name);
         return;
       }
@@ -94,7 +94,7 @@ class Tally {
   readonly #accepted = new Map<string, number>();
   #wake: (() => void)[] = [];
 
-  hear(name: string, message: Message): void {
+  hear(name: string, message: WorkerMessage): void {
     const resource = String(message.resource);
     const token = asNumber(message.token);
     this.#held.set(name, this.held(name) + (message.refused === true ? -1 : 1));
@@ -120,7 +120,7 @@ class Tally {
   compare(perLease: ReadonlyMap<string, readonly FencingEvent[]>): readonly Violation[] {
     const violations = new Violations("G7");
     for (const holder of this.neverRefused)
-      violations.add("stale_holder_not_refused", `${holder} was replaced, and its writes were still not refused ${refusalPatienceMs} ms after it went on.`);
+      violations.add("stale_holder_not_refused", `${holder} was replaced, and its writes were still not refused ${refusalWaitMs} ms after it went on.`);
     for (const { resource, holder, token } of this.#grants) {
       const events = perLease.get(resource) ?? [];
       if (!events.some((event) => event.what === "granted" && event.token === token && event.holder === holder))

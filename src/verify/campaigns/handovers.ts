@@ -4,15 +4,15 @@ import { createRun } from "../../domain/workflows/workflows.ts";
 import type { LogRow } from "../../store/store.ts";
 import type { CampaignContext, CampaignResult } from "../campaign.ts";
 import { Arena, asNumber, openSignal, pause, whileAlive } from "../campaign.ts";
-import type { Handover, RunEvent } from "../checkers/handover.ts";
+import type { Handover, HandoverEvent } from "../checkers/handover.ts";
 import { checkHandover } from "../checkers/handover.ts";
 import type { Violation } from "../checkers/violation.ts";
 import { Violations } from "../checkers/violation.ts";
 import { readWholeLog } from "../read-whole.ts";
-import type { Message, WorkerProcess } from "../worker-process.ts";
+import type { WorkerMessage, WorkerProcess } from "../worker-process.ts";
 
 /** A worker stopped in the middle of a transaction keeps the file locked; it is let out of it when its successor waits this long. */
-const lockPatienceMs = 400;
+const lockWaitMs = 400;
 
 export interface HandoverSize {
   /** How long a worker's claim lasts after each of its steps. */
@@ -32,7 +32,7 @@ export async function handovers(context: CampaignContext, { runs, steps, inParal
   const told = new Map<string, readonly Handover[]>();
   const figures = { runs, steps, killed: 0, stopped: 0, stopped_refused: 0, hand_overs: 0 };
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const runLoop = async (): Promise<void> => {
     while (next < runs) {
       const run = `run-${next}`;
       next += 1;
@@ -50,7 +50,7 @@ export async function handovers(context: CampaignContext, { runs, steps, inParal
       arena.progress(told.size / runs);
     }
   };
-  await Promise.all(Array.from({ length: inParallel }, lane));
+  await Promise.all(Array.from({ length: inParallel }, runLoop));
   const { rows } = await readWholeLog(arena.store);
   for (const [run, handed] of told) violations.push(...checkHandover(run, runEvents(rows, run), handed));
   return { figures, violations };
@@ -105,7 +105,7 @@ class Relay {
     const ended = openSignal<string>();
     const cut = openSignal<void>();
     let said = 0;
-    const worker: WorkerProcess = this.#arena.start("steps", {}, (message: Message) => {
+    const worker: WorkerProcess = this.#arena.start("steps", {}, (message: WorkerMessage) => {
       if (message.claimed !== undefined) {
         this.handovers.push({ by: worker.name, foundStep: asNumber(message.found), acknowledgedStep, sentStep: this.#sent });
         claimed.resolve();
@@ -128,7 +128,7 @@ class Relay {
   /** The stopped worker sleeps until the other has the run; only if it was stopped inside a transaction it must be let out of it first. */
   async #replace(sleeper: Leg, successor: Leg): Promise<void> {
     const outcome = Promise.race([successor.claimed.then(() => "claimed"), successor.ended, successor.worker.ended]);
-    while ((await Promise.race([outcome, pause(this.#size.ttlMs + lockPatienceMs).then(() => "waiting")])) === "waiting") {
+    while ((await Promise.race([outcome, pause(this.#size.ttlMs + lockWaitMs).then(() => "waiting")])) === "waiting") {
       sleeper.worker.proceed();
       await pause(1);
       sleeper.worker.stop();
@@ -161,10 +161,10 @@ interface Leg {
   wasCut(): boolean;
 }
 
-function runEvents(rows: readonly LogRow[], run: string): readonly RunEvent[] {
+function runEvents(rows: readonly LogRow[], run: string): readonly HandoverEvent[] {
   const holderKey = leaseKeys.holder(workflowKeys.resource(run));
   const steps = workflowKeys.steps(run);
-  return rows.flatMap((row): RunEvent[] => {
+  return rows.flatMap((row): HandoverEvent[] => {
     if (row.op !== "put") return [];
     if (row.key === holderKey) return [{ revision: row.revision, what: "claimed", by: row.writer }];
     if (row.key.startsWith(steps.start)) return [{ revision: row.revision, what: "step", by: row.writer, step: workflowKeys.stepOf(row.key) }];

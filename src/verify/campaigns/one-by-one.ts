@@ -3,7 +3,7 @@ import { Arena } from "../campaign.ts";
 import type { Violation } from "../checkers/violation.ts";
 import { groupKeys, lastKey } from "../jobs/one-by-one.ts";
 import { readWhole } from "../read-whole.ts";
-import type { Message } from "../worker-process.ts";
+import type { WorkerMessage } from "../worker-process.ts";
 
 /**
  * G1, G3, G4, G5, G6, G9. One process at a time, one promise after the other. Whatever a store does wrong every time is found here without luck; the other
@@ -14,7 +14,7 @@ export async function oneByOne(context: CampaignContext, { workers }: { readonly
   let steps = 0;
   for (let n = 0; n < workers; n += 1) {
     await using arena = new Arena(context, `alone-${n}`);
-    const said: Message[] = [];
+    const said: WorkerMessage[] = [];
     const worker = arena.start("one-by-one", {}, (message) => {
       if (message.step !== undefined) said.push(message);
     });
@@ -43,7 +43,7 @@ export async function oneByOne(context: CampaignContext, { workers }: { readonly
   return { figures: { processes: workers, steps }, violations };
 }
 
-function judge({ step, versions, ok, livesMs, ttlMs, answers, missing }: Message): Violation[] {
+function judge({ step, versions, ok, livesMs, ttlMs, answers, missing }: WorkerMessage): Violation[] {
   if (step === "versions") {
     const given = versions as number[];
     const isRising = given.every((version, i) => i === 0 || version > (given[i - 1] as number));

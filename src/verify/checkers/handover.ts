@@ -3,7 +3,7 @@ import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
 /** In the order of the store's revisions: a run was claimed, or a step of it was recorded, and by whom. */
-export type RunEvent =
+export type HandoverEvent =
   | { readonly revision: Revision; readonly what: "claimed"; readonly by: string }
   | { readonly revision: Revision; readonly what: "step"; readonly by: string; readonly step: number };
 
@@ -18,7 +18,7 @@ export interface Handover {
 }
 
 /** G8. Who takes over resumes from the last acknowledged step; who was replaced changes nothing. */
-export function checkHandover(run: string, events: readonly RunEvent[], handovers: readonly Handover[]): readonly Violation[] {
+export function checkHandover(run: string, events: readonly HandoverEvent[], handovers: readonly Handover[]): readonly Violation[] {
   const violations = new Violations("G8");
   let holder: string | undefined;
   let step = 0;

@@ -3,7 +3,7 @@ import { createRun } from "../../domain/workflows/workflows.ts";
 import { fingerprint } from "../../kernel/json.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { RunJob } from "../job.ts";
-import type { Message } from "../worker-process.ts";
+import type { WorkerMessage } from "../worker-process.ts";
 
 /** Requests whose second effect would show: a further version, a second revision of a group, a second run of the same name. */
 const requests: readonly ((scope: Scope, index: number) => Promise<unknown>)[] = [
@@ -24,7 +24,7 @@ const requestKey = (index: number): string => `request-${index}`;
 
 /** Sends numbered requests from `from` on, each under its own request key, saying before and after. A command names one to be sent again. */
 export const retryJob: RunJob = async ({ job, scope, say, commands }) => {
-  const send = async (index: number): Promise<Message> => {
+  const send = async (index: number): Promise<WorkerMessage> => {
     const request = { key: requestKey(index), fingerprint: fingerprint(["request", index]) };
     return { answered: index, answer: JSON.stringify(await requests[index % requests.length]?.({ ...scope, request }, index)) };
   };

@@ -4,7 +4,7 @@ import { createRun } from "../../../src/domain/workflows/workflows.ts";
 import { openEngine } from "../../../src/engines/open-store.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
-import type { Desk } from "./desk.ts";
+import type { DashboardPage } from "./dashboard-page.ts";
 
 /** `keys` must be a multiple of 80, `runs` of 500. */
 export interface StoreSize {
@@ -36,11 +36,11 @@ export async function fillLargeStore(url: string, { keys, runs }: StoreSize): Pr
 }
 
 /** What holds for a store with more than one page shows, whatever its size. */
-export function testLargeStore(desk: () => Desk, { keys }: StoreSize): void {
+export function testLargeStore(dashboard: () => DashboardPage, { keys }: StoreSize): void {
   const keysShown = `${keys.toLocaleString("en")} keys`;
 
   test("a list of all keys has few rows in the page, reads on as it is scrolled, and a prefix leads anywhere at once", async () => {
-    await using tab = await desk().open("/ns/default/keys");
+    await using tab = await dashboard().open("/ns/default/keys");
     const { page } = tab;
     await page.getByText(keysShown).waitFor();
     // It may read on by itself when the end comes near, so how often it takes is not told.
@@ -57,7 +57,7 @@ export function testLargeStore(desk: () => Desk, { keys }: StoreSize): void {
   });
 
   test("its keys can be walked like folders", async () => {
-    await using tab = await desk().open("/ns/default/keys");
+    await using tab = await dashboard().open("/ns/default/keys");
     await tab.page.getByRole("link", { name: "shop-17/" }).click();
     await tab.page.getByText(`${(keys / shops).toLocaleString("en")} keys`).waitFor();
     await tab.page.locator(".chip", { hasText: "order/" }).click();
@@ -66,14 +66,14 @@ export function testLargeStore(desk: () => Desk, { keys }: StoreSize): void {
   });
 
   test("a change in the middle of what was scrolled through shows up without moving what is read", async () => {
-    await using tab = await desk().open("/ns/default/keys");
+    await using tab = await dashboard().open("/ns/default/keys");
     const { page } = tab;
     await page.getByText(keysShown).waitFor();
     await page.locator(".connection.live").waitFor();
     await page.evaluate(() => scrollTo(0, 2_000));
     await page.getByText("shop-00/order/002000").waitFor();
     const top = await page.evaluate(() => scrollY);
-    await desk().call("state_set", { key: "shop-00/order/002000", value: "changed under your eyes" });
+    await dashboard().call("state_set", { key: "shop-00/order/002000", value: "changed under your eyes" });
     await page.getByText("changed under your eyes").waitFor();
     expect(await page.evaluate(() => scrollY)).toBe(top);
   });

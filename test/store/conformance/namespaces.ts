@@ -19,16 +19,16 @@ export function namespaceCases(open: OpenEngine): void {
     expect(await other.count(everything)).toBe(1);
   });
 
-  test("a sweep, a compaction and a bell stay within their namespace", async () => {
+  test("a sweep, a compaction and a change signal stay within their namespace", async () => {
     const { store, engine, clock } = await openFixture(open);
     const other = openNamespaceStore(engine, "other", clock);
-    let rings = 0;
+    let notifications = 0;
     const stop = engine.onChange("other", () => {
-      rings += 1;
+      notifications += 1;
     });
     await commit(other, put("a", 1, { ttlMs: 5 }));
     await commit(other, put("b"));
-    const heard = rings;
+    const heard = notifications;
     expect(heard).toBeGreaterThan(0);
     await commit(store, put("a", 1, { ttlMs: 5 }));
     clock.advance(5);

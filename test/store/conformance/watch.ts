@@ -115,23 +115,23 @@ export function watchCases(open: OpenEngine): void {
     expect(await take(store, 1, 0, everything, controller)).toEqual([]);
   });
 
-  test("the bell rings after a change and not after it is stopped", async () => {
+  test("listeners are notified after a change and not after they unsubscribe", async () => {
     const { store, engine } = await openFixture(open);
-    let rings = 0;
-    let rung = (): void => {};
-    const next = (): Promise<void> => new Promise((resolve) => (rung = resolve));
+    let notifications = 0;
+    let notified = (): void => {};
+    const next = (): Promise<void> => new Promise((resolve) => (notified = resolve));
     const stop = engine.onChange(namespace, () => {
-      rings += 1;
-      rung();
+      notifications += 1;
+      notified();
     });
     const first = next();
     await commit(store, put("a"));
     await first;
     stop();
-    const before = rings;
+    const before = notifications;
     expect(before).toBeGreaterThan(0);
     await commit(store, put("a"));
-    expect(rings).toBe(before);
+    expect(notifications).toBe(before);
   });
 }
 

@@ -13,7 +13,7 @@ import { Violations } from "../../../src/verify/checkers/violation.ts";
 import type { Random } from "../../../src/verify/random.ts";
 import { between, seededRandom } from "../../../src/verify/random.ts";
 import { recordedStore } from "../../../src/verify/recorded-store.ts";
-import type { Message } from "../../../src/verify/worker-process.ts";
+import type { WorkerMessage } from "../../../src/verify/worker-process.ts";
 import { startWorkers, WorkerProcess } from "../../../src/verify/worker-process.ts";
 import type { Fault } from "../faulty-engine.ts";
 import { endWriter } from "../faulty-engine.ts";
@@ -194,7 +194,7 @@ export class EngineLoad {
     return new WorkerProcess(command, job, (message) => this.#hear(name, message));
   }
 
-  #hear(client: string, { namespace, ...message }: Message): void {
+  #hear(client: string, { namespace, ...message }: WorkerMessage): void {
     if (message.quiet === true) {
       this.#quiet += 1;
       return;

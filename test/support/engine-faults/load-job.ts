@@ -13,7 +13,7 @@ import type { JobContext, RunJob } from "../../../src/verify/job.ts";
 import type { Random } from "../../../src/verify/random.ts";
 import { between } from "../../../src/verify/random.ts";
 import { recordedStore } from "../../../src/verify/recorded-store.ts";
-import type { Message } from "../../../src/verify/worker-process.ts";
+import type { WorkerMessage } from "../../../src/verify/worker-process.ts";
 import { PaceSampler } from "../pace.ts";
 import { CallRecorder } from "./recorded-calls.ts";
 
@@ -22,7 +22,7 @@ export const groupMembers = ["group/a", "group/b", "group/c", "group/d"] as cons
 const sharedKeys = 12;
 const leaseMs = 60;
 const lifeChanges = { min: 30, max: 300 } as const;
-/** Between two calls of one lane that were answered, and after one that the engine could not answer. */
+/** Between two calls of one loop that were answered, and after one that the engine could not answer. */
 const breathMs = { min: 1, max: 6 } as const;
 const lookMs = 50;
 const afterFailureMs = { min: 10, max: 50 } as const;
@@ -38,7 +38,7 @@ interface Place {
   readonly clock: Clock;
   readonly random: Random;
   readonly sampler: PaceSampler;
-  readonly say: (message: Message) => void;
+  readonly say: (message: WorkerMessage) => void;
   readonly unique: () => string;
   /** From then on nobody asks again what became of something. */
   readonly givenUp: AbortSignal;
@@ -85,7 +85,7 @@ async function within({ clock, sampler }: Pick<Place, "clock" | "sampler">, all:
 
 function openPlace({ engine, namespace, name, clock, random, say, sampler, givenUp }: Omit<Place, "bare" | "scope" | "calls" | "unique"> & { readonly name: string }): Place {
   const bare = openNamespaceStore(engine, namespace, clock);
-  const here = (message: Message): void => say({ ...message, namespace });
+  const here = (message: WorkerMessage): void => say({ ...message, namespace });
   const calls = new CallRecorder(here, sampler);
   let made = 0;
   return {
@@ -106,24 +106,24 @@ function openPlace({ engine, namespace, name, clock, random, say, sampler, given
   };
 }
 
-type Lane = (place: Place) => Promise<void>;
+type LoadLoop = (place: Place) => Promise<void>;
 
 /** Values of uneven size: most are small, some need several pages. */
 const payload = ({ unique, random }: Place): string => `${unique()} ${"x".repeat(random() < 0.05 ? between(random, 2_000, 9_000) : between(random, 0, 60))}`;
 
-const plainWrite: Lane = async (place) => {
+const plainWrite: LoadLoop = async (place) => {
   const { scope, random } = place;
   const key = `shared/${between(random, 1, sharedKeys)}`;
   if (random() < 0.1) await deleteState(scope, { key });
   else await setState(scope, { key, value: payload(place), ttlMs: random() < 0.1 ? between(random, 20, 200) : undefined });
 };
 
-const group: Lane = async (place) => {
+const group: LoadLoop = async (place) => {
   const value = payload(place);
   await commitState(place.scope, { writes: groupMembers.map((key) => ({ op: "set", key, value })), expected: [], guards: [] });
 };
 
-const lease: Lane = async ({ scope, random, say, unique }) => {
+const lease: LoadLoop = async ({ scope, random, say, unique }) => {
   const held = { resource: `lease-${between(random, 1, 2)}`, holder: unique() };
   const taken = await acquireLease(scope, { ...held, ttlMs: leaseMs });
   if (!taken.ok) return;
@@ -132,7 +132,7 @@ const lease: Lane = async ({ scope, random, say, unique }) => {
 };
 
 /** Looks at the group, which must be whole, and now and then at what else can be asked. */
-const look: Lane = async ({ scope, random, say, calls, engine, namespace }) => {
+const look: LoadLoop = async ({ scope, random, say, calls, engine, namespace }) => {
   const { entries, revision } = await scope.store.read(groupMembers.map((key) => keyRange(stateKeys.key(key))));
   say({ seen: revision, values: Object.fromEntries(entries.map((entry) => [stateKeys.nameOf(entry.key), entry.value])) });
   const chance = random();
@@ -142,7 +142,7 @@ const look: Lane = async ({ scope, random, say, calls, engine, namespace }) => {
 };
 
 /** Whatever it was told, the truth is found out by asking again under the same request key, and then once more now and then. */
-const increment: Lane = async (place) => {
+const increment: LoadLoop = async (place) => {
   const { scope, random, say, unique } = place;
   const key = counters[between(random, 0, counters.length - 1)] as string;
   const before = await readState(scope, key);
@@ -172,7 +172,7 @@ const tellingUnknown = (store: Store, tell: () => void): Store => ({
     }),
 });
 
-const writers: readonly Lane[] = [plainWrite, plainWrite, group, lease, look, increment, increment];
+const writers: readonly LoadLoop[] = [plainWrite, plainWrite, group, lease, look, increment, increment];
 
 async function untilAnswered<T>({ clock, random, givenUp }: Place, ask: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -185,7 +185,7 @@ async function untilAnswered<T>({ clock, random, givenUp }: Place, ask: () => Pr
   }
 }
 
-async function repeat(place: Place, lane: Lane, stop: AbortSignal): Promise<void> {
+async function repeat(place: Place, lane: LoadLoop, stop: AbortSignal): Promise<void> {
   const { clock, random } = place;
   while (!stop.aborted) {
     const wait = await lane(place).then(

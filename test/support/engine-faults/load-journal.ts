@@ -3,7 +3,7 @@ import { canonicalJson } from "../../../src/kernel/json.ts";
 import type { Change, Revision } from "../../../src/store/store.ts";
 import type { Sighting } from "../../../src/verify/checkers/atomic.ts";
 import { CommitJournal } from "../../../src/verify/commit-journal.ts";
-import type { Message } from "../../../src/verify/worker-process.ts";
+import type { WorkerMessage } from "../../../src/verify/worker-process.ts";
 import type { Call } from "./recorded-calls.ts";
 
 /** One life of a watcher. `ended`: the code it failed with. */
@@ -61,7 +61,7 @@ export class LoadJournal {
     return life?.changes.at(-1)?.revision ?? life?.after ?? 0;
   }
 
-  hear(client: string, message: Message): void {
+  hear(client: string, message: WorkerMessage): void {
     if (message.sent !== undefined || message.answered !== undefined) this.commits.hear(client, message);
     else if (message.call !== undefined) this.#hearCall(client, message);
     else if (message.change !== undefined) this.#life(client).changes.push(message.change as unknown as Change);
@@ -73,7 +73,7 @@ export class LoadJournal {
     else throw new Error(`${client} said what nobody understands: ${JSON.stringify(message)}`);
   }
 
-  #hearCall(client: string, { call, kind, ended, tookMs, pace, says }: Message): void {
+  #hearCall(client: string, { call, kind, ended, tookMs, pace, says }: WorkerMessage): void {
     const id = `${client} ${call}`;
     if (kind !== undefined) this.#calls.set(id, { client, kind: kind as Call["kind"] });
     const known = this.#calls.get(id);
@@ -85,7 +85,7 @@ export class LoadJournal {
     known.says = says as string | undefined;
   }
 
-  #hearRequest(client: string, { request, key, count, unknown, answer }: Message): void {
+  #hearRequest(client: string, { request, key, count, unknown, answer }: WorkerMessage): void {
     const by = request as string;
     if (key !== undefined) this.requests.set(by, { client, by, key: key as string, count: count as number, unknown: false, answers: [] });
     const known = this.requests.get(by) as RecordedRequest;
@@ -96,7 +96,7 @@ export class LoadJournal {
   }
 
   /** Most looks see what another has seen already. */
-  #hearSighting(client: string, { seen, values }: Message): void {
+  #hearSighting(client: string, { seen, values }: WorkerMessage): void {
     this.#sightings.set(canonicalJson([seen as Json, values as Json]), { by: client, revision: seen as Revision, values: values as Sighting["values"] });
   }
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../../src/kernel/errors.ts";
 import { isHoldfastError } from "../../../src/kernel/errors.ts";
 import type { Engine, Store } from "../../../src/store/store.ts";
-import type { Message } from "../../../src/verify/worker-process.ts";
+import type { WorkerMessage } from "../../../src/verify/worker-process.ts";
 import type { PaceSampler } from "../pace.ts";
 
 /** The calls that are held to their deadline. */
@@ -23,11 +23,11 @@ const shortMs = 100;
 
 /** Tells the parent when a call begins and how it ends, so that one that never ends is known too. */
 export class CallRecorder {
-  readonly #say: (message: Message) => void;
+  readonly #say: (message: WorkerMessage) => void;
   readonly #sampler: PaceSampler;
   #count = 0;
 
-  constructor(say: (message: Message) => void, sampler: PaceSampler) {
+  constructor(say: (message: WorkerMessage) => void, sampler: PaceSampler) {
     this.#say = say;
     this.#sampler = sampler;
   }

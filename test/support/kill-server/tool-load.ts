@@ -14,7 +14,7 @@ export interface LoadContext {
 type Change = (tool: string, args: (label: string) => Record<string, unknown>) => Promise<ToolAnswer>;
 type Read = (tool: string, args: Record<string, unknown>) => Promise<ToolAnswer>;
 
-interface Lane {
+interface LoadLoop {
   readonly change: Change;
   readonly read: Read;
   readonly random: Random;
@@ -30,7 +30,7 @@ const stepsToFinish = 4;
 const padding = (random: Random): string => "x".repeat(random() < 0.1 ? between(random, 2_000, 9_000) : between(random, 0, 60));
 const seconds = (random: Random, minMs: number, maxMs: number): number => between(random, minMs, maxMs) / 1_000;
 
-const actions: readonly ((lane: Lane) => Promise<unknown>)[] = [
+const actions: readonly ((lane: LoadLoop) => Promise<unknown>)[] = [
   ({ change, random }) => change("state_set", (label) => ({ key: `shared/${between(random, 1, sharedKeys)}`, value: `${label} ${padding(random)}`, agent_id: label })),
   ({ change, random }) => change("state_set", (label) => ({ key: `brief/${between(random, 1, sharedKeys)}`, value: label, ttl_seconds: seconds(random, 5, 60), agent_id: label })),
   async ({ change, read, random }) => {
@@ -61,7 +61,7 @@ const actions: readonly ((lane: Lane) => Promise<unknown>)[] = [
   workOnRun,
 ];
 
-async function holdLease({ change, random }: Lane): Promise<void> {
+async function holdLease({ change, random }: LoadLoop): Promise<void> {
   const resource = `lease-${between(random, 1, leases)}`;
   let holder = "";
   const { structured: taken } = await change("lease_acquire", (label) => {
@@ -76,7 +76,7 @@ async function holdLease({ change, random }: Lane): Promise<void> {
   if (random() < 0.6) await change("lease_release", () => ({ ...lease, holder_id: holder }));
 }
 
-async function workOnRun({ change, read, random }: Lane): Promise<void> {
+async function workOnRun({ change, read, random }: LoadLoop): Promise<void> {
   if (random() < 0.6)
     await change("workflow_create", (label) => ({ name: label, tags: { kind: pick(random, ["build", "test"]) }, ...(random() < 0.5 ? { run_id: `run-${label}` } : {}) }));
   let agent = "";
@@ -98,7 +98,7 @@ async function workOnRun({ change, read, random }: Lane): Promise<void> {
 
 /** Keeps so many calls in flight, of every kind, until the server is killed. Calls that another server's end cut off come first. */
 export async function putUnderLoad(server: ToolCaller, { journal, random }: LoadContext, lanes: number): Promise<void> {
-  const lane: Lane = {
+  const lane: LoadLoop = {
     random,
     change: (tool, args) => {
       const label = journal.newLabel();

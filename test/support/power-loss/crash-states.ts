@@ -15,7 +15,7 @@ import { CommitJournal } from "../../../src/verify/commit-journal.ts";
 import type { Random } from "../../../src/verify/random.ts";
 import { seededRandom } from "../../../src/verify/random.ts";
 import { readWhole } from "../../../src/verify/read-whole.ts";
-import type { Message } from "../../../src/verify/worker-process.ts";
+import type { WorkerMessage } from "../../../src/verify/worker-process.ts";
 import { openProgress } from "../open-progress.ts";
 import { workersDir } from "../worker-build.ts";
 import { DiskModel } from "./disk-model.ts";
@@ -146,7 +146,7 @@ function hear(journal: CommitJournal, spoken: Map<string, string>, path: string,
   const lines = ((spoken.get(path) ?? "") + text).split("\n");
   spoken.set(path, lines.pop() ?? "");
   for (const line of lines) {
-    const message = JSON.parse(line) as Message;
+    const message = JSON.parse(line) as WorkerMessage;
     if (message.ready !== true) journal.hear(basename(path), message);
   }
 }

@@ -92,11 +92,11 @@ describe.each(eras)("the SDK's own client through the bridge in the %s era", (er
     const client = await clientOver(era, raw);
     const stop = new AbortController();
     const poll = client.callTool({ name: "state_get", arguments: { key: `never-${era}`, wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
-    await until(() => server.serving.front.usage.waits === 1);
+    await until(() => server.serving.httpServer.usage.waits === 1);
     stop.abort();
     await expect(poll).rejects.toThrow();
     // Long before the call's own time is over; a stream does not count.
-    await until(() => server.serving.front.usage.waits === 0);
+    await until(() => server.serving.httpServer.usage.waits === 0);
   });
 });
 
@@ -143,7 +143,7 @@ describe("what stands in the way is told as the answer to the request concerned"
   };
 
   test.each(eras)("no server there, in the %s era", async (era) => {
-    await using raw = openBridge(`http://127.0.0.1:${await freePort()}`, { patienceMs: 300 });
+    await using raw = openBridge(`http://127.0.0.1:${await freePort()}`, { retryForMs: 300 });
     expect(await refusal(raw, era)).toMatchObject({
       code: -32_000,
       message: expect.stringContaining("ECONNREFUSED"),
@@ -219,7 +219,7 @@ describe("a client that", () => {
       method: "tools/call",
       params: paramsFor("stateless", { name: "state_get", arguments: { key: "never", wait_for_version_above: 0, wait_seconds: 50 } }),
     });
-    await until(() => server.serving.front.usage.waits > 0);
+    await until(() => server.serving.httpServer.usage.waits > 0);
     raw.stdin.end();
     // Had it been held up until the call was answered, it would say true.
     expect(await raw.ended).toBe(false);
@@ -262,7 +262,7 @@ describe("a client that", () => {
     for (let id = 0; id < calls; id += 1)
       raw.send({ jsonrpc: "2.0", id, method: "tools/call", params: paramsFor("stateless", { name: "state_get", arguments: { key: "large" } }) });
     await until(() => raw.stdout.writableLength > 1_000_000);
-    const [held] = await untilQuiet(() => [raw.stdout.writableLength, server.logged.length, server.serving.front.usage]);
+    const [held] = await untilQuiet(() => [raw.stdout.writableLength, server.logged.length, server.serving.httpServer.usage]);
     // 100 answers of a megabyte each; the client's own queue is what it gave itself.
     expect(held).toBeLessThan(16_000_000);
     raw.stdout.resume();

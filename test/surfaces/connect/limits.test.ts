@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { readEvents, TooLong } from "../../../src/surfaces/connect/read-answer.ts";
+import { readAnswerEvents, TooLong } from "../../../src/surfaces/connect/read-answer.ts";
 import { isInTheClear, requireTarget } from "../../../src/surfaces/connect/target.ts";
 
 test("an event of lines without text ends like one that is too long", async () => {
@@ -12,7 +12,7 @@ test("an event of lines without text ends like one that is too long", async () =
       for (; sent < 1_000; sent += 1) yield Buffer.from(lines);
     })(),
   ) as unknown as IncomingMessage;
-  await expect(readEvents(endless).next()).rejects.toBeInstanceOf(TooLong);
+  await expect(readAnswerEvents(endless).next()).rejects.toBeInstanceOf(TooLong);
   expect(sent).toBeLessThan(1_000);
 });
 

@@ -120,7 +120,7 @@ describe("a server that", () => {
   test("stays too busy is given up, in its own words", async () => {
     const words = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: "Slow down.", data: { code: "rate_limited" } } });
     await using server = await scripted(status(429, { "content-type": "application/json" }, words));
-    await using raw = openBridge(server.url, { patienceMs: 300 });
+    await using raw = openBridge(server.url, { retryForMs: 300 });
     const { id, error } = await raw.request("tools/call", write());
     expect({ id, error }).toEqual({ id: 1_001, error: { code: -32_000, message: "Slow down.", data: { code: "rate_limited" } } });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ActivityItem, ActivityPage } from "../../../src/surfaces/dashboard/api.ts";
+import type { ActivityAnswer, ActivityItem } from "../../../src/surfaces/dashboard/api.ts";
 import { workAsTeam, writeJournal } from "./busy-team.ts";
 import { openMemoryApi, refusalOf } from "./open-api.ts";
 
@@ -16,7 +16,7 @@ describe("activity", () => {
   test("tells what was done in words, newest first, runs by their names and how they ended", async () => {
     const api = await openBusy();
     await api.engine.sweep("team", 100);
-    const { items, next } = await api.get<ActivityPage>(path);
+    const { items, next } = await api.get<ActivityAnswer>(path);
     expect(next).toBeUndefined();
     expect(items.map(words)).toEqual([
       "holdfast expired cache",
@@ -45,12 +45,12 @@ describe("activity", () => {
   test("comes page by page, each revision whole, until nothing is left", async () => {
     const api = await openBusy();
     await api.agent("state_commit", { writes: [1, 2, 3].map((n) => ({ key: `together/${n}`, value: n })) });
-    const whole = (await api.get<ActivityPage>(path, { limit: "200" })).items;
+    const whole = (await api.get<ActivityAnswer>(path, { limit: "200" })).items;
     for (const limit of [1, 2, 5]) {
       const seen: ActivityItem[] = [];
       let before: number | undefined;
       do {
-        const page: ActivityPage = await api.get(path, { limit: String(limit), ...(before === undefined ? {} : { before: String(before) }) });
+        const page: ActivityAnswer = await api.get(path, { limit: String(limit), ...(before === undefined ? {} : { before: String(before) }) });
         seen.push(...page.items);
         before = page.next;
       } while (before !== undefined);
@@ -60,13 +60,13 @@ describe("activity", () => {
 
   test("can be narrowed by kind, by the beginning of a name and by who it was; renewals are told only when asked for", async () => {
     const api = await openBusy();
-    const list = async (query: Record<string, string>) => (await api.get<ActivityPage>(path, query)).items.map(words);
+    const list = async (query: Record<string, string>) => (await api.get<ActivityAnswer>(path, query)).items.map(words);
     expect(await list({ kind: "lease" })).toEqual(["worker-2 acquired deploy", "worker-1 released deploy", "worker-1 acquired deploy"]);
     expect(await list({ kind: "lease", heartbeats: "true" })).toContain("worker-1 renewed deploy");
     expect(await list({ subject: "config/" })).toEqual(["worker-1 set config/limits", "worker-2 set config/flags", "worker-1 set config/flags"]);
     expect(await list({ subject: "imp", who: "worker-1" })).toEqual(["worker-1 step 1 nightly import", "worker-1 claimed nightly import"]);
     expect(await list({ who: "worker" })).toEqual([]);
-    const [item] = (await api.get<ActivityPage>(path, { kind: "lease", heartbeats: "true", limit: "200" })).items.filter(({ heartbeat }) => heartbeat);
+    const [item] = (await api.get<ActivityAnswer>(path, { kind: "lease", heartbeats: "true", limit: "200" })).items.filter(({ heartbeat }) => heartbeat);
     expect(item).toMatchObject({ operation: "renewed" });
   });
 
@@ -74,7 +74,7 @@ describe("activity", () => {
     const api = openMemoryApi();
     await writeJournal(api, "Raised the limit.\nAnd more.", "shop");
     await api.agent("save_checkpoint", { core_question: "Why?", thesis: "Because.", confidence: 1 });
-    expect((await api.get<ActivityPage>(path)).items.map(({ written, title }) => [written, title])).toEqual([
+    expect((await api.get<ActivityAnswer>(path)).items.map(({ written, title }) => [written, title])).toEqual([
       ["research", "Why?"],
       ["journal", "Raised the limit."],
     ]);
@@ -84,7 +84,7 @@ describe("activity", () => {
     const api = openMemoryApi();
     const hostile = `<img src=x onerror=alert(1)>"'&\u202e`;
     await api.agent("state_set", { key: hostile, value: hostile, agent_id: hostile });
-    const { items } = await api.get<ActivityPage>(path);
+    const { items } = await api.get<ActivityAnswer>(path);
     expect(items).toMatchObject([{ subject: hostile, agent: hostile }]);
     expect(await api.get("/api/ns/team/key", { key: hostile })).toMatchObject({ value: hostile, versions: [{ value: hostile }] });
   });

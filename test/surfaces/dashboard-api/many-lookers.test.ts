@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Overview } from "../../../src/surfaces/dashboard/api.ts";
 import { RememberedCounts } from "../../../src/surfaces/dashboard/remembered-counts.ts";
-import { takeTurns } from "../../../src/surfaces/dashboard/take-turns.ts";
+import { shareReads } from "../../../src/surfaces/dashboard/share-reads.ts";
 import { openMemoryApi } from "./open-api.ts";
 
 describe("many people looking at once", () => {
   test("cost two looks, and none of them is shown what was read before they asked", async () => {
     let reads = 0;
     const gates: (() => void)[] = [];
-    const look = takeTurns(async () => {
+    const look = shareReads(async () => {
       const nth = ++reads;
       await new Promise<void>((resolve) => gates.push(resolve));
       return nth;
@@ -27,7 +27,7 @@ describe("many people looking at once", () => {
 
   test("go on looking after a look that failed", async () => {
     let reads = 0;
-    const look = takeTurns(async () => {
+    const look = shareReads(async () => {
       reads += 1;
       if (reads === 1) throw new Error("down");
       return reads;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newRateMemory, readCommitRate } from "../../../src/domain/overview/commit-rate.ts";
-import type { ActivityPage, Overview, RunDetail } from "../../../src/surfaces/dashboard/api.ts";
+import type { ActivityAnswer, Overview, RunDetail } from "../../../src/surfaces/dashboard/api.ts";
 import { engines } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
@@ -311,7 +311,7 @@ describe("the same answers", () => {
       clock.advance(130_000);
       await api.agent("state_set", { key: "later", value: 1, agent_id: "worker-9" });
       const { health, ...second } = await api.get<Overview>(path);
-      const activity = await api.get<ActivityPage>("/api/ns/team/activity", { heartbeats: "true", limit: "200" });
+      const activity = await api.get<ActivityAnswer>("/api/ns/team/activity", { heartbeats: "true", limit: "200" });
       return { first: { ...first, health: undefined }, second, activity, engine: health.engine };
     };
     const memory = engines.find(({ name }) => name === "memory") ?? under;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/domain/identity/principal.ts";
-import type { ActivityPage, CreatedToken, LeasesView, NoteChanged, NoteView, RunDetail, RunsPage, SteppedIn, TokensView } from "../../../src/surfaces/dashboard/api.ts";
+import type { ActivityAnswer, CreatedToken, LeasesAnswer, NoteChanged, NoteView, RunDetail, RunsPage, SteppedIn, TokensAnswer } from "../../../src/surfaces/dashboard/api.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import { engineNamed } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -18,11 +18,11 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
   test("releases a lease, whoever holds it: the holder's token protects nothing any more, and history names the person", async () => {
     await using api = await open(name);
     await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 600 });
-    const [lease] = (await api.get<LeasesView>(`${ns}/leases`)).leases;
+    const [lease] = (await api.get<LeasesAnswer>(`${ns}/leases`)).leases;
     await api.post<SteppedIn>(`${ns}/leases/release`, { resource: "deploy", token: lease?.token });
-    expect((await api.get<LeasesView>(`${ns}/leases`)).leases).toEqual([]);
+    expect((await api.get<LeasesAnswer>(`${ns}/leases`)).leases).toEqual([]);
     await expect(api.agent("state_set", { key: "k", value: 1, lease: { resource_id: "deploy", token: lease?.token } })).rejects.toThrow(/lease_lost/);
-    expect((await api.get<ActivityPage>(`${ns}/activity`)).items[0]).toMatchObject({ kind: "lease", operation: "released by hand", subject: "deploy", writer: "someone" });
+    expect((await api.get<ActivityAnswer>(`${ns}/activity`)).items[0]).toMatchObject({ kind: "lease", operation: "released by hand", subject: "deploy", writer: "someone" });
     expect(await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-2", ttl_seconds: 5 })).toMatchObject({ acquired: true });
   });
 
@@ -33,7 +33,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     const newer = await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-2", ttl_seconds: 600 });
     const refusal = await refusalOf(api.post(`${ns}/leases/release`, { resource: "deploy", token }));
     expect(refusal).toMatchObject({ code: "lease_lost", details: { holder: "worker-2", token: newer.token } });
-    expect((await api.get<LeasesView>(`${ns}/leases`)).leases).toMatchObject([{ holder: "worker-2", token: newer.token }]);
+    expect((await api.get<LeasesAnswer>(`${ns}/leases`)).leases).toMatchObject([{ holder: "worker-2", token: newer.token }]);
     api.clock.advance(601_000);
     expect(await refusalOf(api.post(`${ns}/leases/release`, { resource: "deploy", token: newer.token }))).toMatchObject({ code: "lease_lost", details: { holder: null } });
   });
@@ -42,7 +42,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     await using api = await open(name);
     const { token } = await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 600 });
     const waiting = api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-2", ttl_seconds: 60, wait_seconds: 30 });
-    await expect.poll(async () => (await api.get<LeasesView>(`${ns}/leases`)).leases[0]).toMatchObject({ waiting: 1, waiters: ["worker-2"] });
+    await expect.poll(async () => (await api.get<LeasesAnswer>(`${ns}/leases`)).leases[0]).toMatchObject({ waiting: 1, waiters: ["worker-2"] });
     await api.post(`${ns}/leases/release`, { resource: "deploy", token });
     expect(await waiting).toMatchObject({ acquired: true, holder: "worker-2" });
   });
@@ -95,7 +95,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     expect(detail).toMatchObject({ error: "not needed", run: { agent: "worker-1" } });
     expect(detail.timeline.at(-1)).toMatchObject({ what: "cancelled", writer: "someone" });
     expect(await refusalOf(api.post(`${ns}/runs/cancel`, { runId: "held", token }))).toMatchObject({ code: "workflow_finished" });
-    expect((await api.get<LeasesView>(`${ns}/leases`)).leases).toEqual([]);
+    expect((await api.get<LeasesAnswer>(`${ns}/leases`)).leases).toEqual([]);
     expect(await refusalOf(api.post(`${ns}/runs/return`, { runId: "none", token: 1 }))).toMatchObject({ code: "not_found" });
   });
 
@@ -126,7 +126,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     await api.agent("state_set", { key: "k", value: 1, agent_id: "worker-1" });
     expect(await api.post(`${ns}/tools/state_set`, { key: "k", value: 2, expected_version: 1 })).toMatchObject({ ok: true, version: 2 });
     expect(await api.post(`${ns}/tools/state_set`, { key: "k", value: 3, expected_version: 1 })).toMatchObject({ ok: false, reason: "conflict", actual_version: 2 });
-    expect((await api.get<ActivityPage>(`${ns}/activity`)).items[0]).toMatchObject({ operation: "set", subject: "k", writer: "someone" });
+    expect((await api.get<ActivityAnswer>(`${ns}/activity`)).items[0]).toMatchObject({ operation: "set", subject: "k", writer: "someone" });
     expect(await refusalOf(api.post(`${ns}/tools/state_set`, { key: "k" }))).toMatchObject({ code: "invalid_input", details: { field: "value" } });
   });
 });
@@ -168,12 +168,12 @@ describe("tokens", () => {
     const expiresAtMs = clock.nowMs() + 3_600_000;
     const { token, secret } = await post<CreatedToken>("/api/tokens", { name: "ci", role: "write", namespaces: ["team"], expiresAtMs });
     expect(secret).toMatch(/^hf_[\w-]{51}$/);
-    const listed = await get<TokensView>("/api/tokens");
+    const listed = await get<TokensAnswer>("/api/tokens");
     expect(listed.tokens).toEqual([token]);
     expect(token).toMatchObject({ name: "ci", role: "write", namespaces: ["team"], createdBy: "someone", expiresAtMs });
     expect(JSON.stringify(listed)).not.toContain(secret.slice(3));
     expect(await remove(`/api/tokens/${token.id}`)).toEqual({ revoked: true });
-    expect((await get<TokensView>("/api/tokens")).tokens).toEqual([]);
+    expect((await get<TokensAnswer>("/api/tokens")).tokens).toEqual([]);
     expect(await refusalOf(remove(`/api/tokens/${token.id}`))).toMatchObject({ code: "not_found" });
     expect(logged).toEqual([
       { level: "info", event: "token_created", facts: { token: token.id, name: "ci", role: "write", namespaces: ["team"], by: "someone" } },
@@ -189,11 +189,11 @@ describe("tokens", () => {
     for (const namespaces of ["*", ["other"], ["team", "other"]])
       expect(await refusalOf(post("/api/tokens", { name: "more", role: "read", namespaces }, teamAdmin))).toMatchObject({ code: "forbidden" });
     const { token: own } = await post<CreatedToken>("/api/tokens", { name: "own", role: "admin", namespaces: ["team"] }, teamAdmin);
-    expect((await get<TokensView>("/api/tokens", {}, teamAdmin)).tokens.map(({ id }) => id)).toEqual([own.id]);
+    expect((await get<TokensAnswer>("/api/tokens", {}, teamAdmin)).tokens.map(({ id }) => id)).toEqual([own.id]);
     expect(own.createdBy).toBe("lead");
     const unknown = await refusalOf(remove("/api/tokens/0000000000000000", teamAdmin));
     for (const { id } of [foreign, wide]) expect(await refusalOf(remove(`/api/tokens/${id}`, teamAdmin))).toEqual(unknown);
-    expect((await get<TokensView>("/api/tokens")).tokens).toHaveLength(3);
+    expect((await get<TokensAnswer>("/api/tokens")).tokens).toHaveLength(3);
   });
 
   test("that make no sense are refused by field", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/domain/identity/principal.ts";
 import { tokenLimits } from "../../../src/domain/identity/tokens.ts";
-import type { CreatedToken, TokensView } from "../../../src/surfaces/dashboard/api.ts";
+import type { CreatedToken, TokensAnswer } from "../../../src/surfaces/dashboard/api.ts";
 import { openMemoryApi, person, refusalOf } from "./open-api.ts";
 
 const admin = (name: string, namespaces: Principal["namespaces"], more: Partial<Principal> = {}): Principal => ({ name, role: "admin", namespaces, kind: "token", ...more });
@@ -12,7 +12,7 @@ function openTokens() {
   const { get, post, delete: remove, clock } = openMemoryApi();
   const make = async (as: Principal, body: Record<string, unknown>): Promise<CreatedToken["token"]> =>
     (await post<CreatedToken>("/api/tokens", { name: "agent", role: "write", namespaces: ["team"], ...body }, as)).token;
-  const count = async (): Promise<number> => (await get<TokensView>("/api/tokens")).tokens.length;
+  const count = async (): Promise<number> => (await get<TokensAnswer>("/api/tokens")).tokens.length;
   return { make, remove, count, clock };
 }
 

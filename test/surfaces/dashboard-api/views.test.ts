@@ -2,25 +2,25 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import type {
-  ActivityPage,
+  ActivityAnswer,
   FoldersView,
-  HealthView,
+  HealthAnswer,
   JournalPage,
   JournalRow,
   KeysPage,
   KeyView,
-  LeasesView,
+  LeasesAnswer,
   Me,
   NotesPage,
   NoteView,
+  ResearchAnswer,
   ResearchPage,
-  ResearchView,
   RunDetail,
   RunsPage,
-  SearchView,
+  SearchResults,
   ToolsView,
 } from "../../../src/surfaces/dashboard/api.ts";
-import { namespacesTold } from "../../../src/surfaces/dashboard/me-route.ts";
+import { namespacesListed } from "../../../src/surfaces/dashboard/me-route.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import { engineNamed } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -122,9 +122,9 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
   test("leases with their holder, token, age and run", async () => {
     await using api = await openBusy(name);
     await api.agent("workflow_claim", { run_id: "links", agent_id: "worker-3", ttl_seconds: 60 });
-    const first = await api.get<LeasesView>(`${ns}/leases`, { limit: "1" });
+    const first = await api.get<LeasesAnswer>(`${ns}/leases`, { limit: "1" });
     expect(first).toMatchObject({ more: true, leases: [{ resource: "deploy", holder: "worker-2", heldSinceMs: 1_800_000_105_000, waiting: 0 }] });
-    const second = await api.get<LeasesView>(`${ns}/leases`, { cursor: first.next as string });
+    const second = await api.get<LeasesAnswer>(`${ns}/leases`, { cursor: first.next as string });
     expect(second).toMatchObject({
       more: false,
       leases: [{ resource: "workflow/links", holder: "worker-3", runId: "links", runName: "link check", expiresAtMs: 1_800_000_165_000 }],
@@ -162,7 +162,7 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
   test("a research checkpoint is read whole, and what it does not have is absent, never null", async () => {
     const api = openMemoryApi();
     const { checkpoint_id: id } = await api.agent("save_checkpoint", { core_question: "Which?", thesis: "This one.", confidence: 0.5 });
-    const checkpoint = await api.get<ResearchView>(`${ns}/checkpoint`, { id: String(id) });
+    const checkpoint = await api.get<ResearchAnswer>(`${ns}/checkpoint`, { id: String(id) });
     expect(checkpoint).toMatchObject({ id, question: "Which?", thesis: "This one.", confidence: 0.5, trigger: "synthesis", sources: [], openQuestions: [], contributions: [] });
     expect(Object.values(checkpoint)).not.toContain(null);
     expect(checkpoint).not.toHaveProperty("action");
@@ -223,7 +223,7 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
     const { checkpoints } = await api.get<ResearchPage>(`${ns}/research`);
     expect(checkpoints).toMatchObject([{ question: "Why is it slow?", thesis: "The cache expires everywhere at once.", confidence: 0.6 }]);
     const search = async (q: string) =>
-      (await api.get<SearchView>(`${ns}/search`, { q })).hits.map(({ kind, id }) => (kind === "journal" || kind === "research" ? kind : `${kind} ${id}`));
+      (await api.get<SearchResults>(`${ns}/search`, { q })).hits.map(({ kind, id }) => (kind === "journal" || kind === "research" ? kind : `${kind} ${id}`));
     expect(await search("FLAGS")).toEqual(["key config/flags"]);
     expect(await search("import")).toEqual(["run import", "journal"]);
     expect(await search("deploy")).toEqual(["lease deploy"]);
@@ -235,7 +235,7 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
 
   test("health in words, and the tools with the forms of their arguments", async () => {
     await using api = await openBusy(name);
-    expect(await api.get<HealthView>(`${ns}/health`)).toMatchObject({ status: "ok", engine: name.toLowerCase() });
+    expect(await api.get<HealthAnswer>(`${ns}/health`)).toMatchObject({ status: "ok", engine: name.toLowerCase() });
     const { tools } = await api.get<ToolsView>("/api/tools");
     expect(tools.map((tool) => tool.name)).toEqual(catalog.map((tool) => tool.name));
     expect(tools.find((tool) => tool.name === "lease_acquire")).toMatchObject({
@@ -255,9 +255,9 @@ describe.each(["memory", "SQLite"] as const)("each view of a busy team on %s", (
       api.get(`${ns}/search`, { q: sessionId }),
     ]);
     expect(JSON.stringify(answers)).not.toContain(sessionId);
-    expect((await api.get<ActivityPage>(`${ns}/activity`, { kind: "session" })).items).toMatchObject([{ kind: "session", operation: "saved", subject: "a session" }]);
-    expect((await api.get<ActivityPage>(`${ns}/activity`, { subject: sessionId.slice(0, 8) })).items).toEqual([]);
-    expect((await api.get<ActivityPage>(`${ns}/activity`, { subject: sessionId.slice(0, 8), kind: "session" })).items).toEqual([]);
+    expect((await api.get<ActivityAnswer>(`${ns}/activity`, { kind: "session" })).items).toMatchObject([{ kind: "session", operation: "saved", subject: "a session" }]);
+    expect((await api.get<ActivityAnswer>(`${ns}/activity`, { subject: sessionId.slice(0, 8) })).items).toEqual([]);
+    expect((await api.get<ActivityAnswer>(`${ns}/activity`, { subject: sessionId.slice(0, 8), kind: "session" })).items).toEqual([]);
   });
 });
 
@@ -265,7 +265,7 @@ describe("searching where there is much", () => {
   test("shows the first ten of a kind and says that there are more, or how many it looked through", async () => {
     const { get, agent, base } = openMemoryApi();
     for (let i = 0; i < 11; i += 1) await agent("state_set", { key: `log/${i}`, value: i });
-    const search = (q: string) => get<SearchView>(`${ns}/search`, { q });
+    const search = (q: string) => get<SearchResults>(`${ns}/search`, { q });
     const found = await search("log/");
     expect([found.hits.length, found.more, found.looked]).toEqual([10, ["key"], {}]);
     await agent("state_delete", { key: "log/10" });
@@ -284,7 +284,7 @@ describe("searching where there is much", () => {
     const { get, agent } = openMemoryApi();
     await agent("workflow_create", { name: "nightly import", run_id: "wf-1" });
     await agent("workflow_claim", { run_id: "wf-1", agent_id: "worker-7" });
-    const { hits } = await get<SearchView>(`${ns}/search`, { q: "worker-7" });
+    const { hits } = await get<SearchResults>(`${ns}/search`, { q: "worker-7" });
     expect(hits.filter(({ kind }) => kind === "lease")).toMatchObject([{ id: "workflow/wf-1", title: "nightly import", excerpt: "held by worker-7" }]);
   });
 });
@@ -317,10 +317,10 @@ describe("the list of routes", () => {
 
   test("names so many namespaces and says how many more there are, the caller's default one always among them", async () => {
     const { get, engine, clock } = openMemoryApi();
-    for (let i = 0; i < namespacesTold + 4; i += 1)
+    for (let i = 0; i < namespacesListed + 4; i += 1)
       await openNamespaceStore(engine, `n${i}`, clock).commit({ writes: [{ op: "put", key: "state/k", value: 1 }], writer: "tester" });
     const { namespaces, namespacesOmitted } = await get<Me>("/api/me");
-    expect([namespaces.length, namespaces.includes("team"), namespacesOmitted]).toEqual([namespacesTold, true, 5]);
+    expect([namespaces.length, namespaces.includes("team"), namespacesOmitted]).toEqual([namespacesListed, true, 5]);
     const few = await get<Me>("/api/me", {}, { name: "few", role: "read", namespaces: ["n2", "n1003", "team", "not yet"], kind: "token" });
     expect(few).toMatchObject({ namespaces: ["n1003", "n2", "team"] });
     expect(few).not.toHaveProperty("namespacesOmitted");

@@ -8,29 +8,30 @@ import { GuessLimit, guessLimits } from "../../../src/surfaces/http/guess-limit.
 import { KnownCredentials } from "../../../src/surfaces/http/known-credentials.ts";
 import { askRaw, head } from "../../support/raw-http.ts";
 import { untilQuiet } from "../../support/until-quiet.ts";
-import { openDoorkeeper } from "./doorkeeper.ts";
+import { openAuthentication } from "./open-authentication.ts";
 
 const randomToken = (): string => `hf_${randomBytes(32).toString("base64url")}`;
 const principal = { name: "ci", role: "write", namespaces: ["builds"], kind: "token" } as const;
 
 describe("a token in the Authorization header", () => {
   test("makes its caller the principal of that name, with the token's role and namespaces", async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const { token, secret } = await door.token();
     expect(await door.bring(secret)).toMatchObject({ status: 200, body: { ...principal, tokenId: token.id } });
-    expect(await door.knock({ authorization: `bearer  ${secret}` })).toMatchObject({ status: 200 });
+    expect(await door.authenticateWith({ authorization: `bearer  ${secret}` })).toMatchObject({ status: 200 });
   });
 
   test("counts nowhere else: not in the address, not in a cookie, not in another header", async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const { secret } = await door.token();
-    for (const name of ["token", "access_token", "authorization", "key", "api_key"]) expect(await door.knock({}, `/mcp?${name}=${secret}`), name).toMatchObject({ status: 401 });
+    for (const name of ["token", "access_token", "authorization", "key", "api_key"])
+      expect(await door.authenticateWith({}, `/mcp?${name}=${secret}`), name).toMatchObject({ status: 401 });
     const headers = ["cookie", "x-api-key", "x-auth-token", "proxy-authorization", "x-authorization", "mcp-authorization"];
     for (const name of headers) {
-      expect(await door.knock({ [name]: secret }), name).toMatchObject({ status: 401 });
-      expect(await door.knock({ [name]: `Bearer ${secret}` }), name).toMatchObject({ status: 401 });
+      expect(await door.authenticateWith({ [name]: secret }), name).toMatchObject({ status: 401 });
+      expect(await door.authenticateWith({ [name]: `Bearer ${secret}` }), name).toMatchObject({ status: 401 });
     }
-    expect(await door.knock({ cookie: `token=${secret}; access_token=${secret}` })).toMatchObject({ status: 401 });
+    expect(await door.authenticateWith({ cookie: `token=${secret}; access_token=${secret}` })).toMatchObject({ status: 401 });
     expect(door.logged()).not.toContain(secret);
   });
 
@@ -53,20 +54,20 @@ describe("a token in the Authorization header", () => {
     ["parts like a JWT's, where no issuer is configured", `Bearer ${secret}.${secret}.${secret}`],
   ];
   test("that is empty, odd or wrong is refused in one and the same way, and the caller is never taken for the operator instead", async () => {
-    const door = await openDoorkeeper({ operator: "ops", limits: { ...guessLimits, perPeer: 1_000 } });
+    const door = await openAuthentication({ operator: "ops", limits: { ...guessLimits, perPeer: 1_000 } });
     const { secret } = await door.token();
     const unknown = await door.bring(randomToken());
     expect(unknown).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
     for (const [what, authorization] of odd(secret)) {
-      const { status, body, headers } = await door.knock({ authorization });
+      const { status, body, headers } = await door.authenticateWith({ authorization });
       expect([what, status, body, headers["www-authenticate"]]).toEqual([what, 401, unknown.body, unknown.headers["www-authenticate"]]);
     }
-    expect(await door.knock()).toMatchObject({ status: 200, body: { name: "ops" } });
+    expect(await door.authenticateWith()).toMatchObject({ status: 200, body: { name: "ops" } });
     expect(door.logged()).not.toContain(secret);
   });
 
   test("does not reveal whether a token ever was: unknown, expired and revoked ones answer alike", async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const expired = await door.token({ ttlMs: 1_000 });
     const revoked = await door.token();
     await revokeToken(door.scope, revoked.token.id);
@@ -82,7 +83,7 @@ describe("a token in the Authorization header", () => {
 
 describe("a token's end", () => {
   test("by expiry is exact, although the token was looked up a moment before", async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const { secret, token } = await door.token({ ttlMs: 1_500 });
     door.clock.advance(1_000);
     expect(await door.bring(secret)).toMatchObject({ status: 200, body: { expiresAtMs: token.expiresAtMs } });
@@ -93,7 +94,7 @@ describe("a token's end", () => {
   });
 
   test(`by revocation is seen everywhere within ${revokedWithinMs} ms, whatever is remembered`, async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const { token, secret } = await door.token();
     expect(await door.bring(secret)).toMatchObject({ status: 200 });
     await revokeToken(door.scope, token.id);
@@ -102,7 +103,7 @@ describe("a token's end", () => {
   });
 
   test("does not wait for a clock that was set back", async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const { token, secret } = await door.token();
     expect(await door.bring(secret)).toMatchObject({ status: 200 });
     await revokeToken(door.scope, token.id);
@@ -122,7 +123,7 @@ describe("the store", () => {
       reads += 1;
       return mayAnswer;
     };
-    const door = await openDoorkeeper({ onRead });
+    const door = await openAuthentication({ onRead });
     const { secret } = await door.token();
     const asked = Array.from({ length: 50 }, () => door.bring(secret));
     // All of them have asked before the store has answered the first.
@@ -139,7 +140,7 @@ describe("the store", () => {
 
   test("is asked once about one wrong token, however often it is sent", async () => {
     let reads = 0;
-    const door = await openDoorkeeper({
+    const door = await openAuthentication({
       onRead: () => {
         reads += 1;
       },
@@ -151,7 +152,7 @@ describe("the store", () => {
 
   test("that does not answer makes nobody a principal and no token a wrong one", async () => {
     let broken = true;
-    const door = await openDoorkeeper({
+    const door = await openAuthentication({
       onRead: () => {
         if (broken) throw new HoldfastError("unavailable", "The store is away.");
       },
@@ -164,7 +165,7 @@ describe("the store", () => {
 
   test("notes a token's use, and a read-only server does not", async () => {
     for (const notesUse of [true, false]) {
-      const door = await openDoorkeeper({ notesUse });
+      const door = await openAuthentication({ notesUse });
       const { secret } = await door.token();
       await door.bring(secret);
       await door.clock.settle();
@@ -179,7 +180,7 @@ describe("a flood of wrong tokens", () => {
 
   test("is answered without asking the store after a few, with the time to come back; good tokens of the same address go on", async () => {
     let reads = 0;
-    const door = await openDoorkeeper({
+    const door = await openAuthentication({
       limits: few,
       onRead: () => {
         reads += 1;
@@ -201,7 +202,7 @@ describe("a flood of wrong tokens", () => {
   });
 
   test("lets the address try again after a while", async () => {
-    const door = await openDoorkeeper({ limits: few });
+    const door = await openAuthentication({ limits: few });
     for (let i = 0; i < guessLimits.perPeer; i += 1) await door.bring(randomToken());
     expect(await door.bring(randomToken())).toMatchObject({ status: 429 });
     door.clock.advance(1_000);
@@ -209,7 +210,7 @@ describe("a flood of wrong tokens", () => {
   });
 
   test("keeps out no token that this server has not seen yet: those made up do not meet the check value", async () => {
-    const door = await openDoorkeeper({ limits: few });
+    const door = await openAuthentication({ limits: few });
     const secrets = [];
     for (let i = 0; i < guessLimits.perPeer * 2; i += 1) secrets.push((await door.token()).secret);
     const madeUp = (): string => randomToken() + randomBytes(6).toString("base64url");
@@ -220,7 +221,7 @@ describe("a flood of wrong tokens", () => {
   });
 
   test("does not keep out tokens of an earlier version, which have no check value, once it ebbs", async () => {
-    const door = await openDoorkeeper({ limits: few });
+    const door = await openAuthentication({ limits: few });
     const { secret } = await door.token();
     const earlier = await door.earlierToken();
     for (let i = 0; i < guessLimits.perPeer; i += 1) await door.bring(randomToken());
@@ -231,7 +232,7 @@ describe("a flood of wrong tokens", () => {
   });
 
   test("does not spend what good tokens use", async () => {
-    const door = await openDoorkeeper();
+    const door = await openAuthentication();
     const secrets = [];
     for (let i = 0; i < guessLimits.perPeer * 2; i += 1) secrets.push((await door.token()).secret);
     for (const secret of secrets) expect((await door.bring(secret)).status).toBe(200);
@@ -279,20 +280,20 @@ describe("the local operator", () => {
   const operator = { name: "ops", role: "admin", namespaces: "*", kind: "operator" };
 
   test("is whoever calls from this machine by a name of this machine, without a credential", async () => {
-    const door = await openDoorkeeper({ operator: "ops" });
+    const door = await openAuthentication({ operator: "ops" });
     for (const host of [`127.0.0.1:${door.port}`, `localhost:${door.port}`, `LOCALHOST:${door.port}`, "localhost", `[::1]:${door.port}`, "127.0.0.1"])
-      expect(await door.knock({ host }), host).toMatchObject({ status: 200, body: operator });
+      expect(await door.authenticateWith({ host }), host).toMatchObject({ status: 200, body: operator });
   });
 
   test("is nobody where the server wants a token of everybody", async () => {
-    const door = await openDoorkeeper();
-    expect(await door.knock()).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
+    const door = await openAuthentication();
+    expect(await door.authenticateWith()).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
   });
 
   test("is nobody under a name of somebody else's: a page may point one here", async () => {
-    const door = await openDoorkeeper({ operator: "ops" });
+    const door = await openAuthentication({ operator: "ops" });
     for (const host of ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "127.evil.example", "", "10.0.0.1", "0.0.0.0", "[::]"])
-      expect(await door.knock({ host }), host).toMatchObject({ status: 401 });
+      expect(await door.authenticateWith({ host }), host).toMatchObject({ status: 401 });
   });
 
   test.each([
@@ -309,31 +310,31 @@ describe("the local operator", () => {
     "tailscale-user-login",
     "x-original-host",
   ])("is nobody behind a proxy, which says so with %s: everybody would be local", async (header) => {
-    const door = await openDoorkeeper({ operator: "ops" });
-    for (const value of ["127.0.0.1", ""]) expect(await door.knock({ [header]: value })).toMatchObject({ status: 401 });
+    const door = await openAuthentication({ operator: "ops" });
+    for (const value of ["127.0.0.1", ""]) expect(await door.authenticateWith({ [header]: value })).toMatchObject({ status: 401 });
   });
 
   test("is nobody behind nginx as it comes, which says nothing, calls us by our own address and speaks HTTP/1.0", async () => {
-    const door = await openDoorkeeper({ operator: "ops" });
+    const door = await openAuthentication({ operator: "ops" });
     const ask = (version: string) => askRaw(door.port, head("GET", "/", door.port).replace("HTTP/1.1", version));
     expect((await ask("HTTP/1.0")).status).toBe(401);
     expect((await ask("HTTP/1.1")).status).toBe(200);
   });
 
   test("is nobody when a browser says that another site asks", async () => {
-    const door = await openDoorkeeper({ operator: "ops" });
-    for (const site of ["cross-site", "same-site"]) expect(await door.knock({ "sec-fetch-site": site })).toMatchObject({ status: 401 });
-    for (const site of ["same-origin", "none"]) expect(await door.knock({ "sec-fetch-site": site })).toMatchObject({ status: 200 });
+    const door = await openAuthentication({ operator: "ops" });
+    for (const site of ["cross-site", "same-site"]) expect(await door.authenticateWith({ "sec-fetch-site": site })).toMatchObject({ status: 401 });
+    for (const site of ["same-origin", "none"]) expect(await door.authenticateWith({ "sec-fetch-site": site })).toMatchObject({ status: 200 });
   });
 
   test("is nobody for a page of another origin, also in a browser that sends no fetch metadata", async () => {
-    const door = await openDoorkeeper({ operator: "ops" });
+    const door = await openAuthentication({ operator: "ops" });
     const own = `127.0.0.1:${door.port}`;
     for (const origin of ["https://app.example.com", "null", "", "file://", "http://localhost:1", `http://127.0.0.1:${door.port + 1}`, `http://127.0.0.1:${door.port}.example.com`])
       for (const site of [undefined, "none", "same-origin"])
-        expect(await door.knock({ host: own, origin, ...(site === undefined ? {} : { "sec-fetch-site": site }) }), origin).toMatchObject({ status: 401 });
-    expect(await door.knock({ host: own, origin: `http://${own}` })).toMatchObject({ status: 200, body: operator });
-    expect(await door.knock({ host: `LOCALHOST:${door.port}`, origin: `http://localhost:${door.port}` })).toMatchObject({ status: 200, body: operator });
+        expect(await door.authenticateWith({ host: own, origin, ...(site === undefined ? {} : { "sec-fetch-site": site }) }), origin).toMatchObject({ status: 401 });
+    expect(await door.authenticateWith({ host: own, origin: `http://${own}` })).toMatchObject({ status: 200, body: operator });
+    expect(await door.authenticateWith({ host: `LOCALHOST:${door.port}`, origin: `http://localhost:${door.port}` })).toMatchObject({ status: 200, body: operator });
   });
 
   test("lives on loopback addresses only", () => {
@@ -344,7 +345,7 @@ describe("the local operator", () => {
 });
 
 test("a credential that could let somebody in is a valid token or a configured issuer; an empty one is none", async () => {
-  const door = await openDoorkeeper();
+  const door = await openAuthentication();
   expect(await hasUsableCredential(door.scope.store, undefined)).toBe(false);
   expect(await hasUsableCredential(door.scope.store, "")).toBe(false);
   expect(await hasUsableCredential(door.scope.store, "https://issuer.example.com")).toBe(true);

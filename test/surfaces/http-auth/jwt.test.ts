@@ -5,13 +5,13 @@ import { guessLimits } from "../../../src/surfaces/http/guess-limit.ts";
 import { keyLimits } from "../../../src/surfaces/http/jwt-keys.ts";
 import type { JwtConfig } from "../../../src/surfaces/http/jwt-settings.ts";
 import { isTrustedUrl, jwtSettingsOf, mayHaveKeysAt } from "../../../src/surfaces/http/jwt-settings.ts";
-import type { DoorkeeperOptions } from "./doorkeeper.ts";
-import { openDoorkeeper } from "./doorkeeper.ts";
 import type { Issuer } from "./issuer.ts";
 import { audience, rawJwt, startIssuer } from "./issuer.ts";
+import type { AuthenticationOptions } from "./open-authentication.ts";
+import { openAuthentication } from "./open-authentication.ts";
 
 const limits = { ...guessLimits, perPeer: 10_000, perServer: 10_000 };
-const openFor = (issuer: Issuer, jwt: Partial<DoorkeeperOptions["jwt"]> = {}) => openDoorkeeper({ limits, jwt: { issuer: issuer.url, ...jwt } });
+const openFor = (issuer: Issuer, jwt: Partial<AuthenticationOptions["jwt"]> = {}) => openAuthentication({ limits, jwt: { issuer: issuer.url, ...jwt } });
 const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
 describe("a JWT of the configured issuer", () => {
@@ -348,7 +348,7 @@ describe("a flood of tokens that nobody signed", () => {
     ["that are no JSON", (_issuer, n) => `a${n}.b.c`],
   ])("%s keeps out no fresh one of the issuer, nor a token", async (_name, junk) => {
     const issuer = await startIssuer();
-    const door = await openDoorkeeper({ limits: few, jwt: { issuer: issuer.url } });
+    const door = await openAuthentication({ limits: few, jwt: { issuer: issuer.url } });
     expect(await door.bring(await issuer.sign({ sub: "first" }))).toMatchObject({ status: 200 });
     const statuses = [];
     for (let n = 0; n < 40; n += 1) statuses.push((await door.bring(junk(issuer, n))).status);
@@ -359,7 +359,7 @@ describe("a flood of tokens that nobody signed", () => {
 
   test("with the right claims costs the budget of such tokens, and not that of others", async () => {
     const issuer = await startIssuer();
-    const door = await openDoorkeeper({ limits: few, jwt: { issuer: issuer.url } });
+    const door = await openAuthentication({ limits: few, jwt: { issuer: issuer.url } });
     const statuses = [];
     for (let n = 0; n < 50; n += 1) statuses.push((await door.bring(unsigned(issuer, n))).status);
     expect(statuses.filter((status) => status === 429)).toHaveLength(10);

@@ -179,7 +179,7 @@ describe("the matrix sees a planted hole", () => {
     expect(leaks.every((leak) => leak.includes("/metrics"))).toBe(true);
   });
 
-  test("one tool that a read token may call, by one road alone", async () => {
+  test("one tool that a read token may call, on one path alone", async () => {
     const { server, callers, matrix } = await openScene();
     const reader = callers.find(({ name }) => name === "read token")?.headers?.authorization;
     const port = await withHole(server, ({ headers }) => (headers["mcp-name"] === "state_delete" && headers.authorization === reader ? { headers: adminOf(callers) } : undefined));
@@ -199,7 +199,7 @@ describe("the matrix sees a planted hole", () => {
     expect(leaks).toContainEqual(expect.stringMatching(/keys in foreign: an unknown namespace answers otherwise/));
   });
 
-  test("a road that serves another namespace than the one in its path", async () => {
+  test("a path that serves another namespace than the one in its path", async () => {
     const { server, matrix } = await openScene();
     const port = await withHole(server, ({ url }) => (url === `/api/ns/${namespaces.own}/overview` ? { path: `/api/ns/${namespaces.foreign}/overview` } : undefined));
     const { leaks } = await matrix({ port, only: /overview in/ });

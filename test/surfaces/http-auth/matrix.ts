@@ -89,13 +89,13 @@ export async function runMatrix(options: MatrixOptions): Promise<MatrixResult> {
   const cells = cellsOf(options).filter(({ what }) => options.only?.test(what) ?? true);
   const answers = new Map<string, string>();
   const unknownTool = new Map<string, string>();
-  const roads = new Set(cells.filter(({ tool }) => tool !== undefined).map(roadOf));
+  const paths = new Set(cells.filter(({ tool }) => tool !== undefined).map(pathOf));
   const teller = callers.find(({ grants }) => grants?.role === "admin" && grants.everywhere);
   if (teller === undefined) throw new Error("The matrix needs a caller who may do everything.");
-  // How each road says that there is no such tool: a tool that the caller may not use must answer exactly so.
-  for (const road of roads) {
-    const cell = cells.find((candidate) => candidate.tool !== undefined && roadOf(candidate) === road && candidate.place !== "reserved") as Cell;
-    unknownTool.set(road, withoutName((await send(renamed(cell, madeUpTool), teller)).text, madeUpTool));
+  // How each path says that there is no such tool: a tool that the caller may not use must answer exactly so.
+  for (const path of paths) {
+    const cell = cells.find((candidate) => candidate.tool !== undefined && pathOf(candidate) === path && candidate.place !== "reserved") as Cell;
+    unknownTool.set(path, withoutName((await send(renamed(cell, madeUpTool), teller)).text, madeUpTool));
   }
 
   const judge = async (cell: Cell, caller: Caller): Promise<void> => {
@@ -172,7 +172,7 @@ function expectedOf({ place, isOpen, everywhereOnly, needs, tool, isGoneWhenRead
 function verdictOf(cell: Cell, { status, text }: Answer, unknownTool: ReadonlyMap<string, string>): Verdict {
   if (status === 401) return "unauthenticated";
   if (status === 403) return "forbidden";
-  if (cell.tool !== undefined && withoutName(text, cell.tool.name) === unknownTool.get(roadOf(cell))) return "unknown tool";
+  if (cell.tool !== undefined && withoutName(text, cell.tool.name) === unknownTool.get(pathOf(cell))) return "unknown tool";
   if (status === 405 || (status === 404 && text.includes("nothing at this path"))) return "gone";
   return "answered";
 }
@@ -192,7 +192,7 @@ function strayIn(cell: Cell, { grants }: Caller, { text, headers }: Answer): rea
 
 const madeUpTool = "no_such_tool_at_all";
 const withoutName = (text: string, name: string): string => text.replaceAll(name, "TOOL");
-const roadOf = ({ what }: Cell): string => what.split(" ")[0] as string;
+const pathOf = ({ what }: Cell): string => what.split(" ")[0] as string;
 
 function renamed(cell: Cell, name: string): Cell {
   const old = cell.tool?.name as string;

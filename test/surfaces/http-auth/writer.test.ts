@@ -19,7 +19,7 @@ const pretence = { name: "mallory", version: "1", title: "mallory" };
 const handshake = { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25" };
 
 describe("who did it", () => {
-  test("is the token's principal on every road, whatever the call, the client and the headers say it is", async () => {
+  test("is the token's principal on every path, whatever the call, the client and the headers say it is", async () => {
     const server = await openServer({ auth: "token" });
     const token = await server.token({ name: "ci" });
     const args = { key: "k", value: 1, agent_id: "mallory" };

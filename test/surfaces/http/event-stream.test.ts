@@ -52,14 +52,14 @@ test("a client that leaves ends the source, also one that waits", async () => {
   const connection = await listen("/api/fixture/quiet");
   await connection.saw(/event: tick/);
   connection[Symbol.dispose]();
-  await soon(() => expect([fixtures.seen.endedStreams, server.serving.front.usage.streams]).toEqual([1, 0]));
+  await soon(() => expect([fixtures.seen.endedStreams, server.serving.httpServer.usage.streams]).toEqual([1, 0]));
 });
 
 test("a source that ignores its end holds nothing up", async () => {
   const connection = await listen("/api/fixture/deaf");
   await connection.saw(/: keep-alive/);
   connection[Symbol.dispose]();
-  await soon(() => expect(server.serving.front.usage).toMatchObject({ streams: 0, inFlight: 0 }));
+  await soon(() => expect(server.serving.httpServer.usage).toMatchObject({ streams: 0, inFlight: 0 }));
 });
 
 test("nor does it when the server stops", async () => {

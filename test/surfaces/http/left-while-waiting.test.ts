@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { silentLog } from "../../../src/kernel/log.ts";
 import type { ApiRoute } from "../../../src/surfaces/dashboard/api-route.ts";
 import type { Exchange } from "../../../src/surfaces/http/exchange.ts";
-import { Front } from "../../../src/surfaces/http/front.ts";
 import { httpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { openHttpMetrics } from "../../../src/surfaces/http/http-metrics.ts";
+import { HttpServer } from "../../../src/surfaces/http/http-server.ts";
 import { listen } from "../../../src/surfaces/http/listen.ts";
 import { openOriginCheck } from "../../../src/surfaces/http/request-origin.ts";
 import type { Route, Routes } from "../../../src/surfaces/http/routes.ts";
@@ -28,7 +28,7 @@ test("a caller that leaves while its credential is looked up is not counted for 
     response.end();
   };
   const route: Route = { pattern: "/x", methods: ["GET"], access: "credential", handle };
-  const front = new Front({
+  const front = new HttpServer({
     limits: { ...httpLimits, inFlightPerPrincipalMax: 2 },
     rateLimit: 1_000,
     log: silentLog,
@@ -71,16 +71,16 @@ test("a caller that leaves before its stream has begun leaves no stream behind",
     },
   };
   await using server = await startHttpServer({ flags: { store: "memory:" }, limits: { streamsPerPrincipalMax: 2 }, apiRoutes: [slow] });
-  const { front } = server.serving;
+  const { httpServer } = server.serving;
   for (let left = 0; left < 3; left += 1) {
     using connection = await connectRaw(server.port);
     connection.write(head("GET", "/api/fixture/slow-stream", server.port));
     await soon(() => expect(waiting).toHaveLength(1));
     connection.socket.destroy();
-    await soon(() => expect(front.usage.sockets).toBe(0));
+    await soon(() => expect(httpServer.usage.sockets).toBe(0));
     release();
   }
-  await soon(() => expect(front.usage).toMatchObject({ inFlight: 0, streams: 0 }));
+  await soon(() => expect(httpServer.usage).toMatchObject({ inFlight: 0, streams: 0 }));
   const answered = askRaw(server.port, head("GET", "/api/fixture/slow-stream", server.port));
   await soon(() => expect(waiting).toHaveLength(1));
   release();

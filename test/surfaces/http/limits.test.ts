@@ -21,7 +21,7 @@ async function open(limits: Partial<HttpLimits>, flags: Record<string, string> =
     connection.write(head("GET", path, port, { connection: "keep-alive", ...headers }));
     return connection;
   };
-  const usage = () => server.serving.front.usage;
+  const usage = () => server.serving.httpServer.usage;
   return { server, port, get, ask, usage, ...fixtures };
 }
 
@@ -54,7 +54,7 @@ describe("time", () => {
 
   test("a body that comes slowly is refused with 408 and its memory given back", async () => {
     const { server, port, usage } = await open({ requestMsMax: 60_000, headersMsMax: 200 });
-    const { server: node } = server.serving.front;
+    const { server: node } = server.serving.httpServer;
     expect([node.headersTimeout, node.requestTimeout]).toEqual([200, 60_000]);
     node.headersTimeout = 60_000;
     using connection = await connectRaw(port);

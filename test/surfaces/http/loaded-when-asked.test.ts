@@ -38,5 +38,5 @@ test("what a stdio server loads has nothing of serving in it, and serving has", 
   const stdio = await loadedWith("src/main.ts", "src/compose.ts", "src/surfaces/mcp/serve-stdio.ts", "src/engines/sqlite/sqlite-engine.ts");
   expect(stdio).toContain("src/tools/run-tool.ts");
   expect([...stdio].filter(isServing)).toEqual([]);
-  expect([...(await loadedWith("src/compose-serving.ts"))].filter(isServing)).toContain("src/surfaces/http/front.ts");
+  expect([...(await loadedWith("src/compose-serving.ts"))].filter(isServing)).toContain("src/surfaces/http/http-server.ts");
 });

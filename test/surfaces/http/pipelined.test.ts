@@ -17,7 +17,7 @@ async function openLine(limits: Partial<HttpLimits>) {
   const ask = (path: string, count = 1): void => connection.write(head("GET", `/api/fixture/${path}`, server.port, { connection: "keep-alive" }).repeat(count));
   ask("hang");
   await soon(() => expect(fixtures.seen.hanging).toBe(1));
-  return { connection, ask, usage: () => server.serving.front.usage, ...fixtures };
+  return { connection, ask, usage: () => server.serving.httpServer.usage, ...fixtures };
 }
 
 test("requests sent behind another are answered in their order", async () => {

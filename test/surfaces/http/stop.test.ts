@@ -31,7 +31,7 @@ test("on a connection that is already there, nothing new is begun; readiness say
   using connection = await connectRaw(server.port);
   // In the middle of a request: an idle connection would be closed at once.
   connection.write(`${head("POST", "/api/fixture/echo", server.port, { connection: "keep-alive", "content-type": "application/json", "content-length": "2" })}{`);
-  await soon(() => expect(server.serving.front.usage.inFlight).toBe(2));
+  await soon(() => expect(server.serving.httpServer.usage.inFlight).toBe(2));
   const stopped = server.stop();
   connection.write("}");
   await connection.saw(/200 OK[\s\S]*\{\}$/);

@@ -3,7 +3,7 @@ import type { Principal } from "../../../src/domain/identity/principal.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { Tenants } from "../../../src/surfaces/http/tenants.ts";
-import { Tenants as McpTenants } from "../../../src/surfaces/mcp/http/tenant.ts";
+import { McpContexts as McpTenants } from "../../../src/surfaces/mcp/http/mcp-contexts.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import type { HttpServer } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Gate } from "../../../src/surfaces/http/gate.ts";
-import { HeldPlaces } from "../../../src/surfaces/http/held-places.ts";
+import { HeldSlots } from "../../../src/surfaces/http/held-slots.ts";
 import type { HttpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { httpLimits } from "../../../src/surfaces/http/http-limits.ts";
 import { startHttpServer } from "../../support/http-server.ts";
@@ -8,7 +8,7 @@ import { soon } from "../../support/soon.ts";
 
 describe("places that last", () => {
   const open = (all: number, ofPrincipal = all, ofNamespace = all) => {
-    const places = new HeldPlaces({ all, ofPrincipal, ofNamespace });
+    const places = new HeldSlots({ all, ofPrincipal, ofNamespace });
     const ended: string[] = [];
     const principals = new Map<string, object>();
     const add = (name: string, principal: string, namespace = "one") => {
@@ -80,7 +80,7 @@ describe("calls that wait", () => {
     const server = await startHttpServer({ limits, flags: { auth: "token" } });
     onTestFinished(() => server.stop());
     const wait = (token: string, key: string) => server.callTool("state_get", { key, wait_for_version_above: 0, wait_seconds: 55 }, { token });
-    return { server, wait, waiting: (count: number) => soon(() => expect(server.serving.front.usage.waits).toBe(count)) };
+    return { server, wait, waiting: (count: number) => soon(() => expect(server.serving.httpServer.usage.waits).toBe(count)) };
   };
 
   test("leave room for those that work, and for who looks after the server", async () => {
@@ -93,7 +93,7 @@ describe("calls that wait", () => {
     const token = await server.token({ name: "quiet", namespaces: ["quiet"] });
     expect(await server.callTool("state_get", { key: "k" }, { token })).toMatchObject({ result: { structuredContent: { found: false } } });
     expect((await server.fetch("/health", { token })).status).toBe(200);
-    expect(server.serving.front.usage.inFlight).toBe(0);
+    expect(server.serving.httpServer.usage.inFlight).toBe(0);
   });
 
   test("over their number, the oldest of the largest holder is answered with what there is, and the new one waits", async () => {

@@ -61,11 +61,11 @@ describe.each(eras)("the SDK's own client over HTTP in the %s era", (era) => {
     await using connection = await connect(era, await server.token());
     const stop = new AbortController();
     const poll = connection.client.callTool({ name: "state_get", arguments: { key: `never-${era}`, wait_for_version_above: 0, wait_seconds: 50 } }, { signal: stop.signal });
-    await until(() => server.serving.front.usage.waits === 1);
+    await until(() => server.serving.httpServer.usage.waits === 1);
     stop.abort();
     await expect(poll).rejects.toThrow();
     // Nothing is being answered any more, long before the call's own time is over; a stream does not count as that.
-    await until(() => server.serving.front.usage.inFlight === 0 && server.serving.front.usage.waits === 0);
+    await until(() => server.serving.httpServer.usage.inFlight === 0 && server.serving.httpServer.usage.waits === 0);
   });
 
   test("works in the namespace its path names, when it may, and otherwise not at all", async () => {

@@ -47,10 +47,10 @@ async function openLarge(options: Parameters<typeof openEndpoint>[0] = {}): Prom
 const postBatch = (endpoint: Endpoint, messages: readonly object[], caller?: string) =>
   endpoint.send({ headers: { ...headersFor("handshake", {}), "mcp-protocol-version": "2025-03-26" }, body: JSON.stringify(messages), caller });
 
-test.each(eras.flatMap((era) => [true, false].map((directRoad) => ({ era, directRoad }))))(
-  "large answers are built a few at a time, however many are asked for at once ($era era, direct road: $directRoad)",
-  async ({ era, directRoad }) => {
-    const { endpoint, engine } = await openLarge({ directRoad });
+test.each(eras.flatMap((era) => [true, false].map((fastPath) => ({ era, fastPath }))))(
+  "large answers are built a few at a time, however many are asked for at once ($era era, fast path: $fastPath)",
+  async ({ era, fastPath }) => {
+    const { endpoint, engine } = await openLarge({ fastPath });
     await using _ = endpoint;
     engine.hold();
     const answers = Array.from({ length: 12 }, (_, id) => endpoint.post(era, listLarge(era, id)));

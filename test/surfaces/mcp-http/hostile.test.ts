@@ -121,8 +121,8 @@ test.each(eras)("callers with equal ids get their own answers, in the %s era", a
 });
 
 test.each(eras)("a tool that the caller may not use answers like one that never was, in the %s era", async (era) => {
-  for (const directRoad of [true, false]) {
-    await using limited = await openEndpoint({ directRoad, tools: catalog.filter(({ effect }) => effect === "read") });
+  for (const fastPath of [true, false]) {
+    await using limited = await openEndpoint({ fastPath, tools: catalog.filter(({ effect }) => effect === "read") });
     const call = async (name: string) => {
       const { status, message } = await limited.post(era, requestOf(era, 1, "tools/call", { name, arguments: { key: "k", value: 1 } }));
       return JSON.stringify({ status, message }).replaceAll(name, "NAME");
@@ -148,7 +148,7 @@ test("a completion of megabytes has no candidates, and is no defect", async () =
   expect(message.result).toEqual({ completion: { values: [], hasMore: false } });
 });
 
-describe.each([true, false])("a wrong request is refused shortly, as the caller's fault, with the direct road %s", (directRoad) => {
+describe.each([true, false])("a wrong request is refused shortly, as the caller's fault, with the fast path %s", (fastPath) => {
   const wrong = Object.fromEntries(Array.from({ length: 4_900 }, (_, i) => [`k${i}`, 0]));
   const long = "x".repeat(1_000_000);
   const completion = { ref: { type: "ref/prompt", name: "resume" }, argument: { name: "query", value: "" } };
@@ -161,7 +161,7 @@ describe.each([true, false])("a wrong request is refused shortly, as the caller'
     ["an argument with a name of a megabyte", "prompts/get", { name: "resume", arguments: { [long]: "" } }, /^x{64}…: unknown argument/],
     ["thousands of wrong values beside a completion", "completion/complete", { ...completion, context: { arguments: wrong } }, /^params\.context\.arguments\.k0: /],
   ])("%s", async (_, method, params, says) => {
-    await using own = await openEndpoint({ directRoad });
+    await using own = await openEndpoint({ fastPath });
     for (const era of eras) {
       // What this era does not have, or its headers cannot carry.
       if (era === "stateless" && (method === "resources/subscribe" || JSON.stringify(params.uri ?? "").length > 10_000)) continue;
@@ -172,7 +172,7 @@ describe.each([true, false])("a wrong request is refused shortly, as the caller'
   });
 
   test("a handshake with thousands of wrong capabilities", async () => {
-    await using own = await openEndpoint({ directRoad });
+    await using own = await openEndpoint({ fastPath });
     const { params } = handshake();
     const { message, text } = await own.post("handshake", { ...handshake(), params: { ...params, capabilities: { experimental: wrong } } });
     expect([message.error.code, text.length < 1_500]).toEqual([-32602, true]);

@@ -12,7 +12,7 @@ test("what one caller listens to leaves room for others, and what it leaves it m
   const base = { store: openNamespaceStore(engine, "test", systemClock), clock: systemClock };
   const hubs = new ResourceHubs(silentLog);
   onTestFinished(() => hubs.close());
-  const listener = (caller: string): UpdateListener => ({ caller, told: () => {} });
+  const listener = (caller: string): UpdateListener => ({ caller, onUpdate: () => {} });
   const uris = Array.from({ length: subscribedUrisMax }, (_, i) => `holdfast://state/${i}`);
   const streams = Array.from({ length: urisPerCallerMax / subscribedUrisMax }, () => listener("greedy"));
   for (const stream of streams) await hubs.add(base, stream, uris);

@@ -20,11 +20,11 @@ const listen = (endpoint: Endpoint, uris: readonly string[], id: string | number
 };
 const subscriptionId = "io.modelcontextprotocol/subscriptionId";
 
-describe.each([true, false])("subscriptions/listen (direct road: %s)", (directRoad) => {
+describe.each([true, false])("subscriptions/listen (fast path: %s)", (fastPath) => {
   test("confirms, then tells of what was asked for and of nothing else, whichever node makes the change", async () => {
     await using engine = new MemoryEngine();
-    await using one = await openEndpoint({ engine, directRoad });
-    await using two = await openEndpoint({ engine, directRoad });
+    await using one = await openEndpoint({ engine, fastPath });
+    await using two = await openEndpoint({ engine, fastPath });
     const stream = await listen(one, ["holdfast://state/a", "holdfast://state/deep/key"]);
     expect(stream.headers["content-type"]).toBe("text/event-stream");
     expect(await stream.message()).toMatchObject({
@@ -41,7 +41,7 @@ describe.each([true, false])("subscriptions/listen (direct road: %s)", (directRo
   });
 
   test("keeps two callers with equal ids apart", async () => {
-    await using endpoint = await openEndpoint({ directRoad });
+    await using endpoint = await openEndpoint({ fastPath });
     const streams = await Promise.all(["a", "b"].map((key) => listen(endpoint, [`holdfast://state/${key}`], 1)));
     for (const stream of streams) await stream.message();
     await set(endpoint, "a");
@@ -51,7 +51,7 @@ describe.each([true, false])("subscriptions/listen (direct road: %s)", (directRo
   });
 
   test("ends in good order when the server stops", async () => {
-    await using endpoint = await openEndpoint({ directRoad });
+    await using endpoint = await openEndpoint({ fastPath });
     const stream = await listen(endpoint, ["holdfast://state/a"]);
     await stream.message();
     await endpoint.mcp.stop(1_000);
@@ -61,13 +61,13 @@ describe.each([true, false])("subscriptions/listen (direct road: %s)", (directRo
   });
 
   test.each([{}, { notifications: 5 }, { notifications: { resourceSubscriptions: "x" } }, { notifications: { resourceSubscriptions: [5] } }])("refuses %j", async (params) => {
-    await using endpoint = await openEndpoint({ directRoad });
+    await using endpoint = await openEndpoint({ fastPath });
     const message = requestOf("stateless", 7, "subscriptions/listen", params);
     expect((await endpoint.post("stateless", message)).message).toMatchObject({ id: 7, error: { code: -32602 } });
   });
 
   test("tells nothing of what the caller has no tool to read", async () => {
-    await using endpoint = await openEndpoint({ directRoad, tools: catalog.filter(({ toolset }) => toolset === "lease" || toolset === "history") });
+    await using endpoint = await openEndpoint({ fastPath, tools: catalog.filter(({ toolset }) => toolset === "lease" || toolset === "history") });
     const stream = await listen(endpoint, ["holdfast://state/a"]);
     await stream.message();
     await using writer = await openEndpoint({ engine: endpoint.engine });
@@ -136,9 +136,9 @@ describe("streams", () => {
 describe.each(eras)("a call that waits, in the %s era", (era) => {
   const waiting = requestOf(era, "poll", "tools/call", { name: "state_get", arguments: { key: "k", wait_for_version_above: 0, wait_seconds: 50 } });
 
-  test.each([true, false])("ends when its caller goes away, and nothing is left waiting (direct road: %s)", async (directRoad) => {
+  test.each([true, false])("ends when its caller goes away, and nothing is left waiting (fast path: %s)", async (fastPath) => {
     await using engine = new WatchedEngine();
-    await using endpoint = await openEndpoint({ engine, directRoad });
+    await using endpoint = await openEndpoint({ engine, fastPath });
     const gone = new AbortController();
     const call = fetch(endpoint.url, { method: "POST", headers: headersFor(era, waiting) as Record<string, string>, body: JSON.stringify(waiting), signal: gone.signal });
     await until(() => engine.watchers === 1);
@@ -147,9 +147,9 @@ describe.each(eras)("a call that waits, in the %s era", (era) => {
     await until(() => engine.watchers === 0 && endpoint.inFlight === 0);
   });
 
-  test.each([true, false])("is answered at once with what there is when the server stops (direct road: %s)", async (directRoad) => {
+  test.each([true, false])("is answered at once with what there is when the server stops (fast path: %s)", async (fastPath) => {
     await using engine = new WatchedEngine();
-    await using endpoint = await openEndpoint({ engine, directRoad });
+    await using endpoint = await openEndpoint({ engine, fastPath });
     const call = endpoint.post(era, waiting);
     await until(() => engine.watchers === 1);
     await endpoint.mcp.stop(1_000);
@@ -158,14 +158,14 @@ describe.each(eras)("a call that waits, in the %s era", (era) => {
   });
 });
 
-describe.each([true, false])("a call of a session (direct road: %s)", (directRoad) => {
+describe.each([true, false])("a call of a session (fast path: %s)", (fastPath) => {
   const waits = { key: "k", wait_for_version_above: 0, wait_seconds: 50 };
   const waiting = requestOf("handshake", "poll", "tools/call", { name: "state_get", arguments: waits });
   const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "poll" } };
 
   test("is cancelled by a notification of that session and by no other", async () => {
     await using engine = new WatchedEngine();
-    await using endpoint = await openEndpoint({ engine, directRoad });
+    await using endpoint = await openEndpoint({ engine, fastPath });
     const mine = await openSession(endpoint);
     const other = await openSession(endpoint);
     const call = endpoint.post("handshake", waiting, { headers: mine });

@@ -35,7 +35,7 @@ export function isJson({ headers }: IncomingMessage): boolean {
 /** One message as a server-sent event; JSON has no line break in it. */
 export const eventOf = (line: string, id?: number): string => `event: message\n${id === undefined ? "" : `id: ${id}\n`}data: ${line}\n\n`;
 
-export function sendJson(response: ServerResponse, status: number, text: string, headers?: Readonly<Record<string, string>>): void {
+export function sendRpcJson(response: ServerResponse, status: number, text: string, headers?: Readonly<Record<string, string>>): void {
   // A write to a connection that is gone would be told as an error of the process.
   if (response.destroyed) return;
   const bytes = Buffer.byteLength(text);
@@ -46,7 +46,7 @@ export function sendJson(response: ServerResponse, status: number, text: string,
 
 /** The answer to a request in the form the client takes. */
 export function sendAnswer(response: ServerResponse, accepted: Accepted, line: string, headers?: Readonly<Record<string, string>>): void {
-  if (accepted.json) return sendJson(response, 200, line, headers);
+  if (accepted.json) return sendRpcJson(response, 200, line, headers);
   startEvents(response, headers);
   if (!response.destroyed) response.end(eventOf(line));
 }
@@ -65,11 +65,11 @@ export function startEvents(response: ServerResponse, headers?: Readonly<Record<
   response.flushHeaders();
 }
 
-export const sendFailure = (
+export const sendRpcFailure = (
   response: ServerResponse,
   status: number,
   code: number,
   problem: string,
   id: RequestId | null = null,
   headers?: Readonly<Record<string, string>>,
-): void => sendJson(response, status, errorLine(id, code, problem), headers);
+): void => sendRpcJson(response, status, errorLine(id, code, problem), headers);

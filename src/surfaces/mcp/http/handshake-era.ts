@@ -2,30 +2,30 @@ import type { IncomingMessage } from "node:http";
 import { HoldfastError, isHoldfastError } from "../../../kernel/errors.ts";
 import type { Log } from "../../../kernel/log.ts";
 import { keyRange } from "../../../store/ranges.ts";
-import { claimOf } from "../claim.ts";
 import type { DirectAnswer } from "../direct-answers.ts";
+import { eraEnvelopeOf } from "../era-envelope.ts";
 import { handshakeVersions } from "../greeting.ts";
 import type { Message, Request, RequestId } from "../json-rpc.ts";
 import { errorLine, isRequest, isRequestId, rpcErrors } from "../json-rpc.ts";
 import { readMessage } from "../read-message.ts";
-import { eventOf, httpFailure, sendAccepted, sendAnswer, sendFailure, sendJson, startEvents } from "./answer-http.ts";
+import { eventOf, httpFailure, sendAccepted, sendAnswer, sendRpcFailure, sendRpcJson, startEvents } from "./answer-http.ts";
 import type { Fixtures } from "./fixtures.ts";
 import { HttpCall } from "./http-call.ts";
-import type { Posted } from "./posted.ts";
+import type { McpPost } from "./mcp-post.ts";
+import type { McpSession, McpSessions } from "./mcp-sessions.ts";
 import type { ResourceHubs } from "./resource-hubs.ts";
-import type { SdkRoad } from "./sdk-road.ts";
+import type { SdkHttpHandler } from "./sdk-http-handler.ts";
 import { SessionStream } from "./session-stream.ts";
-import type { Session, Sessions } from "./sessions.ts";
 
 interface HandshakeEraOptions {
   readonly log: Log;
-  readonly sessions: Sessions;
+  readonly sessions: McpSessions;
   readonly hubs: ResourceHubs;
-  readonly directRoad: boolean;
+  readonly fastPath: boolean;
   readonly fixtures: Fixtures | undefined;
-  sdk(): Promise<SdkRoad>;
+  sdk(): Promise<SdkHttpHandler>;
   /** Resolves when the event loop has turned and it is the caller's turn again. */
-  nextTurn(access: Posted["access"]): Promise<void>;
+  nextTurn(access: McpPost["access"]): Promise<void>;
 }
 
 /** The answers to the messages of one batch, together; what comes after is refused. As much as the batch itself may have. */
@@ -46,28 +46,28 @@ export class HandshakeEra {
   }
 
   /** One message. */
-  async post(posted: Posted, message: Message): Promise<void> {
-    const { response, tenant, accepted } = posted;
-    if (isRequest(message) && message.method === "initialize") return this.#initialize(posted, message);
-    const session = await this.#admit(posted, isRequest(message) ? message.id : null);
+  async post(post: McpPost, message: Message): Promise<void> {
+    const { response, context, accepted } = post;
+    if (isRequest(message) && message.method === "initialize") return this.#initialize(post, message);
+    const session = await this.#admit(post, isRequest(message) ? message.id : null);
     if (session === "refused") return;
     if (!isRequest(message)) {
       this.#notice(message, session);
       return sendAccepted(response);
     }
-    const direct = this.#options.directRoad ? tenant.answers.handshake(message) : undefined;
+    const direct = this.#options.fastPath ? context.answers.handshake(message) : undefined;
     if (typeof direct === "string") return sendAnswer(response, accepted, direct);
-    const answer = direct === undefined ? await this.#sdkAnswer(posted, message, session) : await this.#run(posted, message.id, direct, session);
+    const answer = direct === undefined ? await this.#sdkAnswer(post, message, session) : await this.#run(post, message.id, direct, session);
     if (answer === undefined) sendAccepted(response);
     else if (response.headersSent) response.end(eventOf(answer));
     else sendAnswer(response, accepted, answer);
   }
 
   /** The messages of a batch, each as the line it might have been. */
-  async postBatch(posted: Posted, lines: readonly Buffer[]): Promise<void> {
-    const session = await this.#admit(posted, null);
+  async postBatch(post: McpPost, lines: readonly Buffer[]): Promise<void> {
+    const session = await this.#admit(post, null);
     if (session === "refused") return;
-    const { response, accepted, access } = posted;
+    const { response, accepted, access } = post;
     // Each of them may look whether the caller is still there; so many are no leak.
     response.setMaxListeners(0);
     const answering: Promise<string | undefined>[] = [];
@@ -82,7 +82,7 @@ export class HandshakeEra {
           return access.openWait?.(end) ?? (() => {});
         };
         const refusal = i > 0 ? this.#refusalWithin(access, line, characters) : undefined;
-        const answer = refusal ?? this.#batched({ ...posted, access: { ...access, openWait } }, line, session);
+        const answer = refusal ?? this.#batched({ ...post, access: { ...access, openWait } }, line, session);
         answering.push(
           Promise.resolve(answer).then((text) => {
             characters += text?.length ?? 0;
@@ -97,24 +97,24 @@ export class HandshakeEra {
     }
     const answers = (await Promise.all(answering)).filter((answer) => answer !== undefined);
     if (answers.length === 0) return sendAccepted(response);
-    if (accepted.json) return sendJson(response, 200, `[${answers.join()}]`);
+    if (accepted.json) return sendRpcJson(response, 200, `[${answers.join()}]`);
     startEvents(response);
     if (!response.destroyed) response.end(answers.map((answer) => eventOf(answer)).join(""));
   }
 
   /** The stream on which a session hears of changes. */
-  async stream(posted: Posted): Promise<void> {
-    const { request, response, access, tenant, accepted } = posted;
-    if (!accepted.events) return sendFailure(response, 406, httpFailure, "A stream is text/event-stream: accept that.");
-    const session = await this.#admit(posted, null);
+  async stream(post: McpPost): Promise<void> {
+    const { request, response, access, context, accepted } = post;
+    if (!accepted.events) return sendRpcFailure(response, 406, httpFailure, "A stream is text/event-stream: accept that.");
+    const session = await this.#admit(post, null);
     if (session === "refused") return;
-    if (session === undefined) return refuseMethod(posted);
+    if (session === undefined) return refuseMethod(post);
     const { log, sessions, hubs } = this.#options;
     access.openStream?.();
     const version = versionOf(request);
     const stream = new SessionStream({
       session,
-      tenant,
+      context,
       sessions,
       hubs,
       response,
@@ -133,11 +133,11 @@ export class HandshakeEra {
   }
 
   /** The client needs its session no more. */
-  async end(posted: Posted): Promise<void> {
-    const { request, response, access } = posted;
+  async end(post: McpPost): Promise<void> {
+    const { request, response, access } = post;
     const id = sessionIdOf(request);
-    if (id === undefined) return refuseMethod(posted);
-    if (!(await this.#options.sessions.end(id, access))) return refuseSession(posted, null);
+    if (id === undefined) return refuseMethod(post);
+    if (!(await this.#options.sessions.end(id, access))) return refuseSession(post, null);
     response.writeHead(200, { "content-length": 0 });
     response.end();
   }
@@ -146,11 +146,11 @@ export class HandshakeEra {
     for (const stream of this.#streams.values()) stream.end();
   }
 
-  async #initialize(posted: Posted, message: Request): Promise<void> {
-    const { response, access, tenant, accepted } = posted;
-    const answer = (this.#options.directRoad ? tenant.answers.initialize(message) : undefined) ?? (await this.#sdkAnswer(posted, message, undefined));
+  async #initialize(post: McpPost, message: Request): Promise<void> {
+    const { response, access, context, accepted } = post;
+    const answer = (this.#options.fastPath ? context.answers.initialize(message) : undefined) ?? (await this.#sdkAnswer(post, message, undefined));
     if (answer === undefined) return sendAccepted(response);
-    // Both roads write a result with its result first, and a refusal with its version.
+    // Both paths write a result with its result first, and a refusal with its version.
     if (!answer.startsWith('{"result"')) return sendAnswer(response, accepted, answer);
     // Names that somebody made up would each take a place for ever: such a client is served without a session.
     if ((await access.opensSession?.()) === false) return sendAnswer(response, accepted, answer);
@@ -159,32 +159,32 @@ export class HandshakeEra {
   }
 
   /** The session the request names, none where it names none; "refused": it has been answered. */
-  async #admit(posted: Posted, requestId: RequestId | null): Promise<Session | undefined | "refused"> {
-    const { request, response, access } = posted;
+  async #admit(post: McpPost, requestId: RequestId | null): Promise<McpSession | undefined | "refused"> {
+    const { request, response, access } = post;
     const version = versionOf(request);
     if (version !== undefined && !isHandshakeVersion(version)) {
-      sendFailure(response, 400, httpFailure, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${handshakeVersions.join(", ")})`, requestId);
+      sendRpcFailure(response, 400, httpFailure, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${handshakeVersions.join(", ")})`, requestId);
       return "refused";
     }
     const id = sessionIdOf(request);
     if (id === undefined) return undefined;
     const session = await this.#options.sessions.find(id, access);
     if (session !== undefined) return session;
-    refuseSession(posted, requestId);
+    refuseSession(post, requestId);
     return "refused";
   }
 
-  async #run(posted: Posted, id: RequestId, answer: Exclude<DirectAnswer, string>, session: Session | undefined): Promise<string | undefined> {
-    const call = this.#callOf(posted, id, session);
+  async #run(post: McpPost, id: RequestId, answer: Exclude<DirectAnswer, string>, session: McpSession | undefined): Promise<string | undefined> {
+    const call = this.#callOf(post, id, session);
     const make = await answer(call, session?.label);
-    await posted.gate.turn();
+    await post.gate.turn();
     this.#forget(id, call, session);
     return call.cancelled ? undefined : make();
   }
 
-  async #sdkAnswer(posted: Posted, request: Request, session: Session | undefined, isBatched = false): Promise<string | undefined> {
-    const { response, tenant, access, accepted } = posted;
-    const call = this.#callOf(posted, request.id, session);
+  async #sdkAnswer(post: McpPost, request: Request, session: McpSession | undefined, isBatched = false): Promise<string | undefined> {
+    const { response, context, access, accepted } = post;
+    const call = this.#callOf(post, request.id, session);
     const sdk = await this.#options.sdk();
     const { sessions } = this.#options;
     const subscriptions = {
@@ -203,17 +203,17 @@ export class HandshakeEra {
       startEvents(response);
       response.write(eventOf(line));
     };
-    const answer = await sdk.handshake(request, { tenant, subscriptions, connection: session?.label, request: response.req, call }, call.signal, onNote);
+    const answer = await sdk.handshake(request, { context, subscriptions, connection: session?.label, request: response.req, call }, call.signal, onNote);
     this.#forget(request.id, call, session);
     return answer;
   }
 
   /** Known to be cancelled only while it waits: one that does not is over before word of it could come. */
-  #callOf(posted: Posted, id: RequestId, session: Session | undefined): HttpCall {
-    return new HttpCall(posted, session && ((call) => void this.#cancellable.set(callName(session, id), call)));
+  #callOf(post: McpPost, id: RequestId, session: McpSession | undefined): HttpCall {
+    return new HttpCall(post, session && ((call) => void this.#cancellable.set(callName(session, id), call)));
   }
 
-  #forget(id: RequestId, call: HttpCall, session: Session | undefined): void {
+  #forget(id: RequestId, call: HttpCall, session: McpSession | undefined): void {
     if (session === undefined || this.#cancellable.size === 0) return;
     const name = callName(session, id);
     // A second request under the same id may have taken the place.
@@ -221,7 +221,7 @@ export class HandshakeEra {
   }
 
   /** A notification, or an answer to a question that the product never asks. */
-  #notice(message: Message, session: Session | undefined): void {
+  #notice(message: Message, session: McpSession | undefined): void {
     if (!("method" in message)) return this.#options.fixtures?.answered(message);
     if (session === undefined || message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId;
@@ -229,7 +229,7 @@ export class HandshakeEra {
   }
 
   /** Why a message of a batch is not taken; empty where its sender expects no answer. */
-  #refusalWithin({ charge }: Posted["access"], line: Buffer, characters: number): string | undefined {
+  #refusalWithin({ charge }: McpPost["access"], line: Buffer, characters: number): string | undefined {
     const refuse = (code: string, problem: string): string => {
       const read = readMessage(line);
       return read.ok && isRequest(read.message) ? errorLine(read.message.id, httpFailure, problem, { code }) : "";
@@ -245,7 +245,7 @@ export class HandshakeEra {
     }
   }
 
-  async #batched(posted: Posted, line: Buffer, session: Session | undefined): Promise<string | undefined> {
+  async #batched(post: McpPost, line: Buffer, session: McpSession | undefined): Promise<string | undefined> {
     const read = readMessage(line);
     if (!read.ok) return errorLine(read.id, read.code, read.problem);
     const { message } = read;
@@ -254,10 +254,10 @@ export class HandshakeEra {
       return undefined;
     }
     if (message.method === "initialize") return errorLine(message.id, rpcErrors.invalidRequest, "The handshake is no part of a batch.");
-    if (claimOf(message.params) !== "none") return errorLine(message.id, rpcErrors.invalidRequest, "Requests of this revision are no part of a batch.");
-    const direct = this.#options.directRoad ? posted.tenant.answers.handshake(message) : undefined;
+    if (eraEnvelopeOf(message.params) !== "none") return errorLine(message.id, rpcErrors.invalidRequest, "Requests of this revision are no part of a batch.");
+    const direct = this.#options.fastPath ? post.context.answers.handshake(message) : undefined;
     if (typeof direct === "string") return direct;
-    return direct === undefined ? this.#sdkAnswer(posted, message, session, true) : this.#run(posted, message.id, direct, session);
+    return direct === undefined ? this.#sdkAnswer(post, message, session, true) : this.#run(post, message.id, direct, session);
   }
 }
 
@@ -266,14 +266,14 @@ export const versionOf = ({ headers }: IncomingMessage): string | undefined => h
 export const isHandshakeVersion = (version: string): boolean => (handshakeVersions as readonly string[]).includes(version);
 
 const sessionIdOf = ({ headers }: IncomingMessage): string | undefined => headers["mcp-session-id"] as string | undefined;
-const callName = ({ id }: Session, requestId: RequestId): string => `${id} ${JSON.stringify(requestId)}`;
+const callName = ({ id }: McpSession, requestId: RequestId): string => `${id} ${JSON.stringify(requestId)}`;
 
 /** Somebody else's, one that has ended and one that never was answer alike. */
-const refuseSession = ({ response }: Posted, id: RequestId | null): void => sendFailure(response, 404, -32_001, "Session not found", id);
+const refuseSession = ({ response }: McpPost, id: RequestId | null): void => sendRpcFailure(response, 404, -32_001, "Session not found", id);
 
 /** Outside a session there is nothing to be heard and nothing to end. Whoever opens the address in a browser reads this. */
-export const refuseMethod = ({ response }: Pick<Posted, "response">): void =>
-  sendFailure(response, 405, httpFailure, "MCP is spoken here by POST; the dashboard is at /.", null, { allow: "POST" });
+export const refuseMethod = ({ response }: Pick<McpPost, "response">): void =>
+  sendRpcFailure(response, 405, httpFailure, "MCP is spoken here by POST; the dashboard is at /.", null, { allow: "POST" });
 
 const noSession = (): HoldfastError => new HoldfastError("invalid_input", "Subscriptions need the session that the handshake gave: send its id as Mcp-Session-Id.");
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { DirectCall } from "../direct-call.ts";
 import type { CallOrigin, TransportCall } from "../mcp-spans.ts";
-import type { Posted } from "./posted.ts";
+import type { McpPost } from "./mcp-post.ts";
 
 /**
  * One call over HTTP. When its caller goes away it is cancelled; that is looked at only for calls that wait, which are few
@@ -9,12 +9,12 @@ import type { Posted } from "./posted.ts";
  */
 export class HttpCall extends DirectCall implements TransportCall {
   readonly #response: ServerResponse;
-  readonly #openWait: Posted["access"]["openWait"];
+  readonly #openWait: McpPost["access"]["openWait"];
   readonly #onSignal: ((call: HttpCall) => void) | undefined;
   #watched = false;
 
   /** `onSignal`: somebody will listen for its being cancelled. */
-  constructor({ response, gate, access }: Pick<Posted, "response" | "gate" | "access">, onSignal?: (call: HttpCall) => void) {
+  constructor({ response, gate, access }: Pick<McpPost, "response" | "gate" | "access">, onSignal?: (call: HttpCall) => void) {
     super(gate);
     this.#response = response;
     this.#openWait = access.openWait;

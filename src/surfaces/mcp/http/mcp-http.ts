@@ -5,21 +5,21 @@ import type { AnswerGates } from "../../../store/answer-gates.ts";
 import type { Store } from "../../../store/store.ts";
 import type { ToolBase } from "../../../tools/run-tool.ts";
 import type { Tool } from "../../../tools/tool.ts";
-import { claimOf } from "../claim.ts";
+import { eraEnvelopeOf } from "../era-envelope.ts";
 import { statelessVersion } from "../greeting.ts";
 import type { Request } from "../json-rpc.ts";
 import { isRequest, rpcErrors } from "../json-rpc.ts";
 import { batchVersion, readBatch, readMessage } from "../read-message.ts";
-import { acceptedBy, httpFailure, isJson, sendAccepted, sendAnswer, sendFailure } from "./answer-http.ts";
+import { acceptedBy, httpFailure, isJson, sendAccepted, sendAnswer, sendRpcFailure } from "./answer-http.ts";
 import type { Fixtures } from "./fixtures.ts";
 import { HandshakeEra, isHandshakeVersion, refuseMethod, versionOf } from "./handshake-era.ts";
 import { HttpCall } from "./http-call.ts";
+import { McpContexts } from "./mcp-contexts.ts";
+import type { McpPost } from "./mcp-post.ts";
+import { McpSessions } from "./mcp-sessions.ts";
 import { openAnswerGates, releaseWhenSent } from "./open-answer-gates.ts";
-import type { Posted } from "./posted.ts";
 import { ResourceHubs } from "./resource-hubs.ts";
-import type { SdkRoad } from "./sdk-road.ts";
-import { Sessions } from "./sessions.ts";
-import { Tenants } from "./tenant.ts";
+import type { SdkHttpHandler } from "./sdk-http-handler.ts";
 
 /** What one caller may use; made by the front, which has authenticated the request. */
 export interface McpAccess {
@@ -49,7 +49,7 @@ export interface McpHttpOptions {
   /** Shared by all that answers HTTP; default: of this endpoint alone. */
   readonly gates?: AnswerGates;
   /** False sends everything through the SDK; the answers are the same. */
-  readonly directRoad?: boolean;
+  readonly fastPath?: boolean;
   /** For conformance tests only. */
   readonly fixtures?: Fixtures;
 }
@@ -69,27 +69,27 @@ export const openMcpHttp = (options: McpHttpOptions): McpHttp => new Endpoint(op
 /** Streamable HTTP in both protocol eras on one endpoint. Keeps no state of its own: what lasts from request to request is in the store. */
 class Endpoint implements McpHttp {
   readonly #options: McpHttpOptions;
-  readonly #tenants: Tenants;
+  readonly #contexts: McpContexts;
   readonly #hubs: ResourceHubs;
-  readonly #sessions: Sessions;
+  readonly #sessions: McpSessions;
   readonly #handshakeEra: HandshakeEra;
-  #sdkLoading: Promise<SdkRoad> | undefined;
+  #sdkLoading: Promise<SdkHttpHandler> | undefined;
   readonly #gates: AnswerGates;
   #inFlight = 0;
   #whenIdle: () => void = () => {};
 
   constructor(options: McpHttpOptions) {
-    const { log, clock, sessions: store, directRoad = true, fixtures } = options;
+    const { log, clock, sessions: store, fastPath = true, fixtures } = options;
     this.#options = options;
     this.#gates = options.gates ?? openAnswerGates(clock);
-    this.#tenants = new Tenants(log, fixtures);
+    this.#contexts = new McpContexts(log, fixtures);
     this.#hubs = new ResourceHubs(log);
-    this.#sessions = new Sessions({ store, clock, log });
+    this.#sessions = new McpSessions({ store, clock, log });
     this.#handshakeEra = new HandshakeEra({
       log,
       sessions: this.#sessions,
       hubs: this.#hubs,
-      directRoad,
+      fastPath,
       fixtures,
       sdk: () => this.#sdk(),
       nextTurn: (access) => this.#nextTurn(access),
@@ -99,17 +99,17 @@ class Endpoint implements McpHttp {
   async handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void> {
     const owner = access.owner ?? access.key;
     const gate = this.#gates.open(owner);
-    const posted: Posted = { request, response, access, tenant: this.#tenants.of(access), accepted: acceptedBy(request), gate };
+    const post: McpPost = { request, response, access, context: this.#contexts.of(access), accepted: acceptedBy(request), gate };
     this.#inFlight += 1;
     try {
       const turn = this.#gates.enter(owner);
       if (turn !== undefined) await turn;
-      if (request.method === "POST") return await this.#post(posted, body);
+      if (request.method === "POST") return await this.#post(post, body);
       // The stateless era has requests only.
-      if (versionOf(request) === statelessVersion) return refuseMethod(posted);
-      if (request.method === "GET") return await this.#handshakeEra.stream(posted);
-      if (request.method === "DELETE") return await this.#handshakeEra.end(posted);
-      return refuseMethod(posted);
+      if (versionOf(request) === statelessVersion) return refuseMethod(post);
+      if (request.method === "GET") return await this.#handshakeEra.stream(post);
+      if (request.method === "DELETE") return await this.#handshakeEra.end(post);
+      return refuseMethod(post);
     } finally {
       releaseWhenSent(gate, response);
       this.#inFlight -= 1;
@@ -118,7 +118,7 @@ class Endpoint implements McpHttp {
   }
 
   async stop(graceMs: number): Promise<void> {
-    this.#tenants.stopWaiting();
+    this.#contexts.stopWaiting();
     this.#handshakeEra.stop();
     const sdk = await this.#sdkLoading?.catch(() => undefined);
     await sdk?.stop();
@@ -143,34 +143,34 @@ class Endpoint implements McpHttp {
     await this.#gates.enter(owner ?? key);
   }
 
-  async #post(posted: Posted, body: Buffer): Promise<void> {
-    const { request, response, accepted } = posted;
-    if (!isJson(request)) return sendFailure(response, 415, httpFailure, "Content-Type: must be application/json");
-    if (!accepted.json && !accepted.events) return sendFailure(response, 406, httpFailure, "Accept: must allow application/json or text/event-stream");
+  async #post(post: McpPost, body: Buffer): Promise<void> {
+    const { request, response, accepted } = post;
+    if (!isJson(request)) return sendRpcFailure(response, 415, httpFailure, "Content-Type: must be application/json");
+    if (!accepted.json && !accepted.events) return sendRpcFailure(response, 406, httpFailure, "Accept: must allow application/json or text/event-stream");
     const version = versionOf(request);
     const batch = version === undefined || version === batchVersion ? readBatch(body) : undefined;
-    if (batch !== undefined) return batch.ok ? this.#handshakeEra.postBatch(posted, batch.lines) : sendFailure(response, 400, rpcErrors.invalidRequest, batch.problem);
+    if (batch !== undefined) return batch.ok ? this.#handshakeEra.postBatch(post, batch.lines) : sendRpcFailure(response, 400, rpcErrors.invalidRequest, batch.problem);
     const read = readMessage(body);
-    if (!read.ok) return sendFailure(response, 400, read.code, read.problem, read.id);
+    if (!read.ok) return sendRpcFailure(response, 400, read.code, read.problem, read.id);
     const { message } = read;
-    const claim = "method" in message ? claimOf(message.params) : "none";
-    if (claim === "none" && (version === undefined || isHandshakeVersion(version))) return this.#handshakeEra.post(posted, message);
-    if (claim === "plain" && isRequest(message) && this.#options.directRoad !== false && (await this.#direct(posted, message))) return;
+    const claim = "method" in message ? eraEnvelopeOf(message.params) : "none";
+    if (claim === "none" && (version === undefined || isHandshakeVersion(version))) return this.#handshakeEra.post(post, message);
+    if (claim === "plain" && isRequest(message) && this.#options.fastPath !== false && (await this.#direct(post, message))) return;
     const sdk = await this.#sdk();
-    return sdk.isHandshakeEra(request, message) ? this.#handshakeEra.post(posted, message) : sdk.stateless(posted, message);
+    return sdk.isHandshakeEra(request, message) ? this.#handshakeEra.post(post, message) : sdk.stateless(post, message);
   }
 
   /** True: the request of the stateless era has been answered. */
-  async #direct(posted: Posted, message: Request): Promise<boolean> {
-    const { request, response, tenant, accepted, gate } = posted;
+  async #direct(post: McpPost, message: Request): Promise<boolean> {
+    const { request, response, context, accepted, gate } = post;
     if (!headersMirror(request, message)) return false;
-    const direct = tenant.answers.stateless(message);
+    const direct = context.answers.stateless(message);
     if (direct === undefined) return false;
     if (typeof direct === "string") {
       sendAnswer(response, accepted, direct);
       return true;
     }
-    const call = new HttpCall(posted);
+    const call = new HttpCall(post);
     const make = await direct(call);
     await gate.turn();
     if (call.cancelled) sendAccepted(response);
@@ -179,8 +179,10 @@ class Endpoint implements McpHttp {
   }
 
   /** A broken installation fails every request that needs it, and only those. */
-  #sdk(): Promise<SdkRoad> {
-    this.#sdkLoading ??= import("./sdk-road.ts").then(({ SdkRoad }) => new SdkRoad({ log: this.#options.log, hubs: this.#hubs, fixtures: this.#options.fixtures }));
+  #sdk(): Promise<SdkHttpHandler> {
+    this.#sdkLoading ??= import("./sdk-http-handler.ts").then(
+      ({ SdkHttpHandler }) => new SdkHttpHandler({ log: this.#options.log, hubs: this.#hubs, fixtures: this.#options.fixtures }),
+    );
     return this.#sdkLoading;
   }
 }

@@ -13,7 +13,7 @@ export const urisPerCallerMax = 32_768;
 export interface UpdateListener {
   /** Whose it is: all that a caller listens to in one namespace is counted together. */
   readonly caller: string;
-  told(uri: string, revision: Revision): void;
+  onUpdate(uri: string, revision: Revision): void;
 }
 
 type Base = Pick<ToolBase, "store" | "clock">;
@@ -61,7 +61,7 @@ export class ResourceHubs {
       base,
       log: this.#log,
       notify: (uri, listeners, revision) => {
-        for (const listener of listeners) (listener as UpdateListener).told(uri, revision);
+        for (const listener of listeners) (listener as UpdateListener).onUpdate(uri, revision);
       },
       urisMax,
     });

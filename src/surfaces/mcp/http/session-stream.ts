@@ -4,19 +4,19 @@ import { keyRange } from "../../../store/ranges.ts";
 import type { Revision } from "../../../store/store.ts";
 import { eventOf, startEvents } from "./answer-http.ts";
 import { DueUpdates } from "./due-updates.ts";
+import type { McpContext } from "./mcp-contexts.ts";
+import type { McpSession, McpSessions, SessionFollower } from "./mcp-sessions.ts";
 import { missedChanges } from "./missed-changes.ts";
 import type { ResourceHubs, UpdateListener } from "./resource-hubs.ts";
-import type { Session, SessionFollower, Sessions } from "./sessions.ts";
-import type { Tenant } from "./tenant.ts";
 
 const keepAliveMs = 15_000;
 /** An open stream is use of its session, said so often. */
 const touchEveryBeats = 40;
 
 interface SessionStreamOptions {
-  readonly session: Session;
-  readonly tenant: Tenant;
-  readonly sessions: Sessions;
+  readonly session: McpSession;
+  readonly context: McpContext;
+  readonly sessions: McpSessions;
   readonly hubs: ResourceHubs;
   readonly response: ServerResponse;
   readonly log: Log;
@@ -51,12 +51,12 @@ export class SessionStream implements SessionFollower, UpdateListener {
 
   /** Resolves when the stream is over, whoever ended it. */
   async serve(): Promise<void> {
-    const { session, sessions, hubs, tenant, response } = this.#options;
+    const { session, sessions, hubs, context, response } = this.#options;
     startEvents(response, { "mcp-session-id": session.id });
     const heartbeat = setInterval(() => this.#beat(), keepAliveMs);
     heartbeat.unref();
     try {
-      await sessions.follow(session, tenant.access, this);
+      await sessions.follow(session, context.access, this);
       await this.#guarded(() => this.#begin());
       await this.#closed;
     } catch (error) {
@@ -64,7 +64,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
     } finally {
       clearInterval(heartbeat);
       sessions.unfollow(this);
-      hubs.remove(tenant.access.base, this);
+      hubs.remove(context.access.base, this);
     }
   }
 
@@ -74,10 +74,10 @@ export class SessionStream implements SessionFollower, UpdateListener {
   }
 
   get caller(): string {
-    return this.#options.tenant.access.key;
+    return this.#options.context.access.key;
   }
 
-  told(uri: string, revision: Revision): void {
+  onUpdate(uri: string, revision: Revision): void {
     this.#due.add(uri, revision);
   }
 
@@ -92,8 +92,8 @@ export class SessionStream implements SessionFollower, UpdateListener {
   }
 
   async #begin(): Promise<void> {
-    const { tenant, response, primes } = this.#options;
-    const { revision } = await tenant.access.base.store.read(keyRange("state/"), { limit: 1, values: false });
+    const { context, response, primes } = this.#options;
+    const { revision } = await context.access.base.store.read(keyRange("state/"), { limit: 1, values: false });
     // One that is not there yet: the store was put back to an earlier day.
     if (this.#resumeAfter > revision) this.#resumeAfter = 0;
     await this.#hear();
@@ -103,16 +103,16 @@ export class SessionStream implements SessionFollower, UpdateListener {
 
   /** Brings what is listened to in line with what the session wants to hear. */
   async #hear(): Promise<void> {
-    const { session, sessions, hubs, tenant, response } = this.#options;
-    const { base } = tenant.access;
-    const wanted = await sessions.read(session, tenant.access);
+    const { session, sessions, hubs, context, response } = this.#options;
+    const { base } = context.access;
+    const wanted = await sessions.read(session, context.access);
     if (wanted === undefined) return this.end();
     hubs.remove(
       base,
       this,
       [...this.#heard].filter((uri) => !wanted.has(uri)),
     );
-    const added = [...wanted].filter(([uri]) => !this.#heard.has(uri) && tenant.resources.target(uri) !== undefined);
+    const added = [...wanted].filter(([uri]) => !this.#heard.has(uri) && context.resources.target(uri) !== undefined);
     this.#heard = new Set(wanted.keys());
     if (added.length === 0 || response.destroyed) return;
     const through = await hubs.add(
@@ -121,7 +121,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
       added.map(([uri]) => uri),
     );
     const since = new Map(added.map(([uri, subscribed]) => [uri, Math.max(subscribed, this.#resumeAfter)]));
-    for (const [uri, revision] of await missedChanges(base.store, since, through)) this.told(uri, revision);
+    for (const [uri, revision] of await missedChanges(base.store, since, through)) this.onUpdate(uri, revision);
   }
 
   /** One after the other. */
@@ -151,9 +151,9 @@ export class SessionStream implements SessionFollower, UpdateListener {
   }
 
   #beat(): void {
-    const { response, sessions, session, tenant } = this.#options;
+    const { response, sessions, session, context } = this.#options;
     if (!response.writableNeedDrain) this.#writeText(": keepalive\n\n");
     this.#beats += 1;
-    if (this.#beats % touchEveryBeats === 0) void this.#guarded(async () => void (await sessions.find(session.id, tenant.access)));
+    if (this.#beats % touchEveryBeats === 0) void this.#guarded(async () => void (await sessions.find(session.id, context.access)));
   }
 }

@@ -1,0 +1,71 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { NamespaceHandle } from "./commit-batch.ts";
+import { StaleNamespaceError } from "./commit-batch.ts";
+import { NamespaceMemory } from "./namespace-memory.ts";
+import type { PgNamespaceClock } from "./namespace-row.ts";
+import { factsOf, insertNamespace, readNamespace } from "./namespace-row.ts";
+import type { PostgresConnections } from "./postgres-connections.ts";
+import type { Tables } from "./schema.ts";
+
+const attemptsMax = 20;
+/** Namespaces of which more is remembered than their number. */
+const handlesMax = 128;
+
+/** The namespaces that this process writes to: their numbers, and what it remembers of those it came to last. */
+export class NamespaceHandles {
+  readonly #connections: PostgresConnections;
+  readonly #tables: Tables;
+  readonly #clock: PgNamespaceClock;
+  readonly #timeSource: Clock | undefined;
+  readonly #ids = new Map<string, number>();
+  readonly #handles = new Map<string, NamespaceHandle>();
+
+  constructor(connections: PostgresConnections, tables: Tables, clock: PgNamespaceClock, timeSource: Clock | undefined) {
+    this.#connections = connections;
+    this.#tables = tables;
+    this.#clock = clock;
+    this.#timeSource = timeSource;
+  }
+
+  known(namespace: string): NamespaceHandle | undefined {
+    return this.#handles.get(namespace);
+  }
+
+  /** Of a namespace that is new its row comes first. */
+  async require(namespace: string): Promise<NamespaceHandle> {
+    const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
+    const known = this.#handles.get(namespace);
+    if (known?.id === id) return known;
+    const logPosition = { tables: this.#tables, clock: this.#clock, namespace, id, memory: new NamespaceMemory(this.#timeSource) };
+    this.#handles.set(namespace, logPosition);
+    const [oldest] = this.#handles.keys();
+    if (this.#handles.size > handlesMax) this.#handles.delete(oldest as string);
+    return logPosition;
+  }
+
+  forget(namespace: string): void {
+    this.#ids.delete(namespace);
+    this.#handles.delete(namespace);
+  }
+
+  /** The namespace turned out to be another than was remembered: once more, with what it is now. Any other error is thrown, and this one too when it comes again and again. */
+  requireStale(error: unknown, namespace: string, attempt: number): void {
+    if (!(error instanceof StaleNamespaceError)) throw error;
+    this.forget(namespace);
+    if (attempt === attemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
+  }
+
+  async #ensureId(namespace: string): Promise<number> {
+    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+      const facts = await this.#connections.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)));
+      const { id } = factsOf(facts.rows, this.#clock, namespace);
+      if (id > 0) {
+        this.#ids.set(namespace, id);
+        return id;
+      }
+      await this.#connections.ask(insertNamespace(this.#tables, namespace));
+    }
+    throw new HoldfastError("unavailable", "Other processes made so many namespaces at once that this one found no number; nothing was changed.", { hint: "Try again." });
+  }
+}

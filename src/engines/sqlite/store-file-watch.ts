@@ -1,0 +1,156 @@
+import type { Stats } from "node:fs";
+import { rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { HoldfastError } from "../../kernel/errors.ts";
+import type { FileIdentity } from "./store-file.ts";
+import { isSameFile, requireOurFile, setAside } from "./store-file.ts";
+
+/**
+ * How the names stand to the files that were opened under them. `bare`: the store is there, but its `-wal` or `-shm` is not.
+ * `mixed`: one of those is another file now, so somebody else may be at work beside us, and none of the two can see the other's locks.
+ */
+export type FileState = "in place" | "gone" | "replaced" | "elsewhere" | "bare" | "mixed";
+
+/** A folder that changed within this time may change again without its time stamp showing it. */
+const stampGrainMs = 100;
+/** How long a file must lie still in the store's place before it is taken into use: copying it ends, and whatever was decided on the old store's state is refused. */
+const lieStillMs = 1_000;
+
+const quiet = { throwIfNoEntry: false } as const;
+
+/**
+ * SQLite keeps its files by descriptor. When another file takes the store's name, or none has it, SQLite goes on with what nobody will find again,
+ * while others begin with what has the name now. This says so, by comparing names with files; it opens none of them.
+ */
+export class StoreFileWatch {
+  readonly #path: string;
+  readonly #named: string;
+  readonly #folder: string;
+  /** What was opened last. Its numbers are not given to other files while SQLite has them open. */
+  #files: { readonly db: FileIdentity; readonly wal: FileIdentity; readonly shm: FileIdentity } | undefined;
+  /** The folder when all was in place. Making, removing or renaming a file in it changes its time, which nobody can set back. */
+  #folderSeen: Stats | undefined;
+  #spoiled: "bare" | "mixed" | undefined;
+  #newcomer: { readonly stats: Stats; readonly sinceMs: number } | undefined;
+
+  /** `named`: the path as the user gave it, which may lead to `path` over links. */
+  constructor(path: string, named: string) {
+    this.#path = path;
+    this.#named = named;
+    this.#folder = dirname(path);
+  }
+
+  /** Before SQLite opens the file: refuses unless the place holds the same file as before, or another whole store that has lain still. */
+  requireOpenable(): FileIdentity {
+    const found = statSync(this.#path, quiet);
+    if (found === undefined) {
+      this.#newcomer = undefined;
+      throw lostError("gone");
+    }
+    if (!this.#isStillNamed(found)) throw lostError("elsewhere");
+    if (this.#files === undefined) return found;
+    if (isSameFile(found, this.#files.db)) {
+      if (this.#spoiled !== undefined) throw lostError(this.#spoiled);
+      return found;
+    }
+    if (!this.#hasLainStill(found)) throw lostError("replaced");
+    requireOurFile(this.#path, found);
+    return found;
+  }
+
+  /** After SQLite opened the file: anything but "in place" means that the names changed meanwhile, and nobody knows what was opened. */
+  remember(before: FileIdentity): FileState {
+    const [db, wal, shm] = this.#stats();
+    if (db === undefined) return "gone";
+    if (!isSameFile(db, before)) return "replaced";
+    if (wal === undefined || shm === undefined) return "bare";
+    this.#files = { db, wal, shm };
+    this.#folderSeen = undefined;
+    this.#spoiled = undefined;
+    this.#newcomer = undefined;
+    return "in place";
+  }
+
+  check(): FileState {
+    // Asked first: what changes after this question shows in the next one.
+    const folder = statSync(this.#folder, quiet);
+    const fileState = this.#compare();
+    this.#folderSeen = fileState === "in place" && folder !== undefined && Date.now() - folder.ctimeMs > stampGrainMs ? folder : undefined;
+    if (fileState === "bare" || fileState === "mixed") this.#spoiled = fileState;
+    return fileState;
+  }
+
+  /** The same for the hot path: one question to the system for all three files, as long as the folder did not change. */
+  checkQuickly(): FileState {
+    const seen = this.#folderSeen;
+    if (seen === undefined || this.#named !== this.#path) return this.check();
+    const folder = statSync(this.#folder, quiet);
+    return folder !== undefined && folder.ctimeMs === seen.ctimeMs && isSameFile(folder, seen) ? "in place" : this.check();
+  }
+
+  /** What lies beside the store's name is what was opened, or nothing: closing SQLite's files by name cannot meet another's. */
+  isAlone(): boolean {
+    const [, wal, shm] = this.#stats();
+    const files = this.#files;
+    return files !== undefined && (wal === undefined || isSameFile(wal, files.wal)) && (shm === undefined || isSameFile(shm, files.shm));
+  }
+
+  /**
+   * While the replaced file is still open: its log and index must not be met under the new one's name, where SQLite would take them for its own.
+   * The log is kept under another name: commits of the replaced file may be in it and nowhere else, for whoever still has that file.
+   */
+  setCompanionsAside(): void {
+    if (this.#files === undefined) return;
+    setAside(`${this.#path}-wal`, this.#files.wal);
+    const index = setAside(`${this.#path}-shm`, this.#files.shm);
+    if (index !== undefined) rmSync(index, { force: true });
+  }
+
+  #compare(): FileState {
+    const [db, wal, shm] = this.#stats();
+    const files = this.#files;
+    if (db === undefined) return "gone";
+    if (files === undefined || !isSameFile(db, files.db)) return "replaced";
+    if ((wal !== undefined && !isSameFile(wal, files.wal)) || (shm !== undefined && !isSameFile(shm, files.shm))) return "mixed";
+    if (wal === undefined || shm === undefined) return "bare";
+    return this.#isStillNamed(db) ? "in place" : "elsewhere";
+  }
+
+  #stats(): readonly (Stats | undefined)[] {
+    return ["", "-wal", "-shm"].map((suffix) => statSync(`${this.#path}${suffix}`, quiet));
+  }
+
+  #isStillNamed(found: FileIdentity): boolean {
+    if (this.#named === this.#path) return true;
+    const named = statSync(this.#named, quiet);
+    return named !== undefined && isSameFile(named, found);
+  }
+
+  #hasLainStill(found: Stats): boolean {
+    const nowMs = performance.now();
+    const seen = this.#newcomer;
+    if (seen === undefined || !isSameFile(seen.stats, found) || seen.stats.size !== found.size || seen.stats.mtimeMs !== found.mtimeMs) {
+      this.#newcomer = { stats: found, sinceMs: nowMs };
+      return false;
+    }
+    // An empty file is a store about to be made, by whoever made the file.
+    return found.size > 0 && nowMs - seen.sinceMs >= lieStillMs;
+  }
+}
+
+const lostWords: Readonly<Record<Exclude<FileState, "in place">, string>> = {
+  gone: "The store's file was removed or moved away while in use; nothing was changed. Put it, or a backup, back in its place; to begin with an empty store, restart this server.",
+  replaced:
+    "The store's file was replaced by another one while in use; nothing was changed. Try again in a few seconds: a whole Holdfast store is then taken into use. Otherwise put a backup in its place.",
+  elsewhere: "The store's path leads to another file since this server started; nothing was changed. Restart this server, or lead the path back.",
+  bare: "A file that belongs to the store (-wal or -shm) was removed while in use; nothing was changed. Stop every server on this store, then start them again.",
+  mixed: "A file that belongs to the store (-wal or -shm) was replaced while in use; nothing was changed. Stop every server on this store, then start them again.",
+};
+
+export const lostError = (fileState: Exclude<FileState, "in place">): HoldfastError =>
+  new HoldfastError("unavailable", lostWords[fileState], { details: { store_file: fileState.replace(" ", "_") } });
+
+export const lostCommitError = (): HoldfastError =>
+  new HoldfastError("outcome_unknown", "The store's file was removed or replaced while a commit was being made.", {
+    hint: "Put the file, or a backup, back in its place; then read, or ask again with the same request key.",
+  });

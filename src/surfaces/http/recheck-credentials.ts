@@ -1,0 +1,39 @@
+import type { Log } from "../../kernel/log.ts";
+import type { Authenticate } from "./authenticate.ts";
+import type { Exchange } from "./exchange.ts";
+import { Refusal } from "./refusal.ts";
+
+/** How often: what is open when a credential ends is closed within this and the time that a lookup is believed. */
+const lookAgainMs = 2_000;
+
+export interface RecheckOptions {
+  readonly authenticate: Authenticate;
+  /** All that are being answered. */
+  readonly exchanges: Iterable<Exchange>;
+  readonly log: Log;
+}
+
+/**
+ * Asks again, now and then, who sent the requests that are still being answered: streams stay open for days, and a call may wait for a minute.
+ * Whoever's credential has ended since gets nothing more. Returns the way to stop.
+ */
+export function recheckCredentials(options: RecheckOptions): () => void {
+  const timer = setInterval(() => void lookAgain(options), lookAgainMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+async function lookAgain({ authenticate, exchanges, log }: RecheckOptions): Promise<void> {
+  const lasting = [...exchanges].filter(({ principal, startedMs }) => principal !== undefined && performance.now() - startedMs >= lookAgainMs);
+  await Promise.all(
+    lasting.map(async (exchange) => {
+      const { request, response, principal, route } = exchange;
+      const answer = await authenticate(request);
+      // Whether it still holds cannot always be told; then it stays as it was.
+      if (response.closed || !(answer instanceof Refusal) || (answer.code !== "unauthenticated" && answer.code !== "forbidden")) return;
+      log("info", "credential_ended", { route, principal: principal?.name });
+      exchange.abort();
+      response.destroy();
+    }),
+  );
+}

@@ -1,0 +1,269 @@
+import { createHash } from "node:crypto";
+import { mcpSessionKeys } from "../../../domain/keyspace.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { HoldfastError } from "../../../kernel/errors.ts";
+import { randomBase64Url } from "../../../kernel/ids.ts";
+import type { Log } from "../../../kernel/log.ts";
+import { limits } from "../../../store/limits.ts";
+import { keyRange, rangeAfter } from "../../../store/ranges.ts";
+import type { Entry, Put, Range, Revision, Store } from "../../../store/store.ts";
+import { systemWriter } from "../../../store/store.ts";
+import { transact } from "../../../store/transact.ts";
+import { Subscriptions, subscribedBytesMax, subscribedBytesOf, subscribedUrisMax } from "../subscriptions.ts";
+
+/** A session that nobody uses is forgotten after this; its client then shakes hands again. */
+export const sessionTtlMs = 24 * 3_600_000;
+/** One principal's open sessions, in all namespaces; a client that opens one after the other and never says goodbye loses its oldest ones. */
+export const sessionsPerPrincipalMax = 1_000;
+/** What all sessions of one principal subscribed to, together; see `subscribedBytesOf`. */
+export const subscribedBytesPerPrincipalMax = 4_194_304;
+/** So many of them go at once, so that not every further one has to look for the oldest. */
+const forgottenAtOnce = 100;
+/** What one node ended may live on so long in the memory of another. */
+export const sessionKnownMs = 5_000;
+const sessionsKnownMax = 10_000;
+const streamsWatchedMax = 65_536;
+
+/** What a session of the handshake era holds: how much it subscribed to. Whose it is stands in its key, what it subscribed to in entries of their own. */
+interface SessionRecord {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** A resource that a session wants to hear about, since which revision. */
+interface SubscriptionRecord {
+  readonly uri: string;
+  readonly since: Revision;
+}
+
+/** Whose sessions they are: a principal (`owner`) in one namespace (`key`). */
+export interface SessionCaller {
+  readonly key: string;
+  readonly owner?: string;
+}
+
+/** Somebody's open session. */
+export interface McpSession {
+  /** Secret: whoever knows it and has the caller's credential is the session. */
+  readonly id: string;
+  /** Beside the writer in what is stored; tells nothing of the id. */
+  readonly label: string;
+}
+
+interface Known {
+  readonly session: McpSession;
+  readonly caller: string;
+  checkedAtMs: number;
+}
+
+/** `known`: it is subscribed to already. Undefined: nothing changes. */
+type Decide = (known: boolean, record: SessionRecord) => Decided | undefined | Promise<Decided | undefined>;
+type Decided = SessionRecord & { readonly put?: SubscriptionRecord };
+
+/** Told when a followed session was changed or ended, by whichever node. */
+export interface SessionFollower {
+  sessionChanged(): void;
+}
+
+export type SessionUris = ReadonlyMap<string, Revision>;
+
+interface SessionsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * The sessions of the handshake era, kept in the store so that any node can answer for any of them. A session is bound to its caller:
+ * the id alone opens nothing, and one of somebody else is as unknown as one that never was. Ids are stored as digests only.
+ */
+export class McpSessions {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #followers: Subscriptions;
+  /** The longest known first. */
+  readonly #known = new Map<string, Known>();
+
+  constructor({ store, clock, log }: SessionsOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#followers = new Subscriptions({
+      base: { store, clock },
+      log,
+      notify: (_, followers) => {
+        for (const follower of followers) (follower as SessionFollower).sessionChanged();
+      },
+      urisMax: streamsWatchedMax,
+      watched: { range: mcpSessionKeys.all, nameOf: (key) => key, nameOfKey: (key) => key },
+    });
+  }
+
+  async open(caller: SessionCaller): Promise<McpSession> {
+    const session = sessionOf(randomBase64Url(32));
+    const owned = mcpSessionKeys.of(ownerOf(caller));
+    if ((await this.#store.count(owned)) >= sessionsPerPrincipalMax) await this.#forgetOldest(owned);
+    await this.#store.commit({ writes: [sessionPut(keyOf(session.id, caller), { count: 0, bytes: 0 }, sessionTtlMs)], writer: systemWriter });
+    this.#remember(session, caller);
+    return session;
+  }
+
+  /** The caller's session of this id; undefined where it has none. At once for one that was looked at a moment ago. */
+  find(id: string, caller: SessionCaller): McpSession | undefined | Promise<McpSession | undefined> {
+    const known = this.#known.get(id);
+    if (known !== undefined && this.#clock.nowMs() - known.checkedAtMs < sessionKnownMs) return known.caller === caller.key ? known.session : undefined;
+    return this.#look(id, caller);
+  }
+
+  /** The resources the session wants to hear about; undefined when it has ended. */
+  async read({ id }: McpSession, caller: SessionCaller): Promise<SessionUris | undefined> {
+    const entry = await this.#entry(id, caller);
+    if (entry === undefined) return undefined;
+    const uris = new Map<string, Revision>();
+    for await (const entries of this.#subscriptions(entry.key)) for (const { value } of entries) uris.set(subscriptionOf(value).uri, subscriptionOf(value).since);
+    return uris;
+  }
+
+  /** From the revision on: what changes later will be told, on whichever node the session's stream is. */
+  async subscribe(session: McpSession, caller: SessionCaller, uri: string, since: Revision): Promise<void> {
+    const bytes = subscribedBytesOf(uri);
+    await this.#change(session, caller, uri, async (known, record) => {
+      if (known) return undefined;
+      if (record.count >= subscribedUrisMax) throw tooMuch(`One session may subscribe to ${subscribedUrisMax} resources.`);
+      if (record.bytes + bytes > subscribedBytesMax)
+        throw tooMuch(`The URIs that one session subscribes to may have ${subscribedBytesMax} bytes, 64 counted for each beside its own.`);
+      if ((await this.#bytesOf(ownerOf(caller))) + bytes > subscribedBytesPerPrincipalMax)
+        throw tooMuch(`The URIs that all your sessions subscribe to may have ${subscribedBytesPerPrincipalMax} bytes, 64 counted for each beside its own.`);
+      return { count: record.count + 1, bytes: record.bytes + bytes, put: { uri, since } };
+    });
+  }
+
+  async unsubscribe(session: McpSession, caller: SessionCaller, uri: string): Promise<void> {
+    await this.#change(session, caller, uri, (known, record) => (known ? { count: record.count - 1, bytes: record.bytes - subscribedBytesOf(uri) } : undefined));
+  }
+
+  /** False where there was none. */
+  async end(id: string, caller: SessionCaller): Promise<boolean> {
+    const session = await this.find(id, caller);
+    if (session === undefined) return false;
+    this.#known.delete(id);
+    await this.#delete([keyOf(id, caller)]);
+    return true;
+  }
+
+  /** Resolves when every later change of the session will be told. */
+  async follow({ id }: McpSession, caller: SessionCaller, follower: SessionFollower): Promise<void> {
+    await this.#followers.add(follower, [keyOf(id, caller)]);
+  }
+
+  unfollow(follower: SessionFollower): void {
+    this.#followers.remove(follower);
+  }
+
+  close(): void {
+    this.#followers.close();
+  }
+
+  async #look(id: string, caller: SessionCaller): Promise<McpSession | undefined> {
+    const entry = await this.#entry(id, caller);
+    if (entry === undefined) {
+      if (this.#known.get(id)?.caller === caller.key) this.#known.delete(id);
+      return undefined;
+    }
+    const session = sessionOf(id);
+    this.#remember(session, caller);
+    // In use: its time begins anew, but not with every request.
+    if ((entry.expiresAtMs as number) - this.#clock.nowMs() < sessionTtlMs / 2) await this.#renew(entry);
+    return session;
+  }
+
+  /** What it subscribed to lives twice as long, so that it is renewed in time however late the session was used. */
+  async #renew({ key, version, value }: Entry): Promise<void> {
+    const renewed = await this.#store.commit({ checks: [{ key, version }], writes: [sessionPut(key, recordOf(value), sessionTtlMs)], writer: systemWriter });
+    // Another node has renewed it, or it was changed just now.
+    if (!renewed.ok) return;
+    for await (const entries of this.#subscriptions(key)) {
+      const checks = entries.map((each) => ({ key: each.key, version: each.version }));
+      const writes = entries.map((each) => subscriptionPut(each.key, subscriptionOf(each.value)));
+      if (writes.length > 0) await this.#store.commit({ checks, writes, writer: systemWriter });
+    }
+  }
+
+  async #entry(id: string, caller: SessionCaller): Promise<Entry | undefined> {
+    if (!/^[\w-]{43}$/.test(id)) return undefined;
+    const { entries } = await this.#store.read(keyRange(keyOf(id, caller)));
+    return entries[0];
+  }
+
+  /** As many at a time as one commit can write. */
+  async *#subscriptions(sessionKey: string, values = true): AsyncGenerator<readonly Entry[]> {
+    const all = mcpSessionKeys.subscriptions(sessionKey);
+    for (let rest = all, more = true; more; ) {
+      const page = await this.#store.read(rest, { limit: limits.commitWritesMax, values });
+      yield page.entries;
+      more = page.more;
+      rest = rangeAfter(all, page.entries.at(-1)?.key ?? "");
+    }
+  }
+
+  async #bytesOf(owner: string): Promise<number> {
+    const { entries } = await this.#store.read(mcpSessionKeys.of(owner), { limit: limits.readEntriesMax });
+    return entries.reduce((sum, { value }) => sum + recordOf(value).bytes, 0);
+  }
+
+  async #change(session: McpSession, caller: SessionCaller, uri: string, decide: Decide): Promise<void> {
+    await transact<null, void>(
+      { store: this.#store, clock: this.#clock, writer: systemWriter },
+      {
+        decide: async () => {
+          const key = keyOf(session.id, caller);
+          const subscription = mcpSessionKeys.subscription(key, uri);
+          const { entries, nowMs } = await this.#store.read([keyRange(key), keyRange(subscription)]);
+          const entry = entries.find((each) => each.key === key);
+          if (entry === undefined) throw new HoldfastError("not_found", "The session has ended.");
+          const next = await decide(
+            entries.some((each) => each.key === subscription),
+            recordOf(entry.value),
+          );
+          if (next === undefined) return { answer: undefined };
+          const { put, ...record } = next;
+          const write = put === undefined ? ({ op: "delete", key: subscription } as const) : subscriptionPut(subscription, put);
+          // It is renewed by use, together with what it subscribed to before, and not by this.
+          const leftMs = Math.max(1, (entry.expiresAtMs as number) - nowMs);
+          return { checks: [{ key, version: entry.version }], writes: [sessionPut(key, record, leftMs), write], note: null };
+        },
+        finish: () => {},
+      },
+    );
+  }
+
+  /** Those unused for longest: a session in use is written again now and then. */
+  async #forgetOldest(owned: Range): Promise<void> {
+    const { entries } = await this.#store.read(owned, { limit: sessionsPerPrincipalMax, values: false });
+    const oldest = entries.toSorted((one, other) => one.updatedAtMs - other.updatedAtMs).slice(0, forgottenAtOnce);
+    await this.#delete(oldest.map(({ key }) => key));
+  }
+
+  async #delete(sessionKeys: readonly string[]): Promise<void> {
+    await this.#store.commit({ writes: sessionKeys.map((key) => ({ op: "delete", key })), writer: systemWriter });
+    for (const sessionKey of sessionKeys)
+      for await (const entries of this.#subscriptions(sessionKey, false))
+        if (entries.length > 0) await this.#store.commit({ writes: entries.map(({ key }) => ({ op: "delete", key })), writer: systemWriter });
+  }
+
+  #remember(session: McpSession, caller: SessionCaller): void {
+    this.#known.delete(session.id);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= sessionsKnownMax && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(session.id, { session, caller: caller.key, checkedAtMs: this.#clock.nowMs() });
+  }
+}
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+const sessionOf = (id: string): McpSession => ({ id, label: `session-${digest(id).slice(0, 12)}` });
+const ownerOf = ({ owner, key }: SessionCaller): string => owner ?? key;
+const keyOf = (id: string, caller: SessionCaller): string => mcpSessionKeys.key(ownerOf(caller), caller.key, id);
+const recordOf = (value: Entry["value"]): SessionRecord => value as unknown as SessionRecord;
+const subscriptionOf = (value: Entry["value"]): SubscriptionRecord => value as unknown as SubscriptionRecord;
+const sessionPut = (key: string, { count, bytes }: SessionRecord, ttlMs: number): Put => ({ op: "put", key, value: { count, bytes }, ttlMs });
+const subscriptionPut = (key: string, { uri, since }: SubscriptionRecord): Put => ({ op: "put", key, value: { uri, since }, ttlMs: 2 * sessionTtlMs });
+const tooMuch = (problem: string): HoldfastError => new HoldfastError("limit_exceeded", problem, { hint: "Unsubscribe from what is not needed." });
