@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { FolderRule, Laws, SourceFile } from "./support/architecture-laws.ts";
 import { brokenLaws, folderOf } from "./support/architecture-laws.ts";
+import { exportedNames, sharedNames } from "./support/exported-names.ts";
 
 const may = (folders: readonly string[], packages: readonly string[] = []): FolderRule => ({ folders, packages });
 const storeInterface = ["kernel", "store"];
@@ -80,14 +81,17 @@ const laws: Laws = {
   publicBarrel: "index.ts",
 };
 
-const src = join(dirname(fileURLToPath(import.meta.url)), "..", "src");
-const paths = readdirSync(src, { recursive: true, withFileTypes: true })
-  .filter((item) => item.isFile())
-  .map((item) =>
-    join(item.parentPath, item.name)
-      .slice(src.length + 1)
-      .replaceAll(sep, "/"),
-  );
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const src = join(root, "src");
+const pathsIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((item) => item.isFile())
+    .map((item) =>
+      join(item.parentPath, item.name)
+        .slice(folder.length + 1)
+        .replaceAll(sep, "/"),
+    );
+const paths = pathsIn(src);
 const files: SourceFile[] = paths.filter((path) => path.endsWith(".ts")).map((path) => ({ path, source: readFileSync(join(src, path), "utf8") }));
 
 describe("the house", () => {
@@ -110,6 +114,38 @@ describe("the house", () => {
     const lengths = files.map((file) => file.source.split("\n").length).sort((a, b) => a - b);
     expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(180);
     expect(files.filter((file) => file.source.split("\n").length > 400).length).toBeLessThanOrEqual(Math.ceil(files.length / 20));
+  });
+});
+
+describe("exported names", () => {
+  const everyFile: SourceFile[] = ["src", "dashboard"].flatMap((folder) =>
+    pathsIn(join(root, folder))
+      .filter((path) => /\.tsx?$/.test(path))
+      .map((path) => ({ path: `${folder}/${path}`, source: readFileSync(join(root, folder, path), "utf8") })),
+  );
+
+  test("are unique: no two files export a class, type or function of the same name", () => {
+    expect(everyFile.flatMap(exportedNames).length).toBeGreaterThan(1_000);
+    expect(sharedNames(everyFile)).toEqual([]);
+  });
+
+  test("are found where they are shared", () => {
+    const file = (path: string, source: string): SourceFile => ({ path, source });
+    const shared = (...sources: SourceFile[]): string[] => sharedNames(sources).map((line) => line.split(":", 1)[0] as string);
+    expect(shared(file("src/kernel/a.ts", "export class Session {}"), file("dashboard/b.ts", "export interface Session { id: string }"))).toEqual(["Session"]);
+    expect(shared(file("src/kernel/a.ts", "export const readText = () => 1;"), file("src/tools/b.ts", "export async function readText() {}"))).toEqual(["readText"]);
+    expect(shared(file("src/kernel/a.ts", "export type Answer = 1;"), file("dashboard/b.tsx", "export function Answer() { return <p />; }"))).toEqual(["Answer"]);
+    expect(shared(file("src/engines/sqlite/a.ts", "export class Store {}"), file("src/engines/redis/a.ts", "export class Store {}"))).toEqual(["Store"]);
+    expect(shared(file("src/engines/sqlite/a.ts", "export function readLog() {}"), file("src/engines/sqlite/b.ts", "export function readLog() {}"))).toEqual(["readLog"]);
+  });
+
+  test("may be those of a function in several engines, of a value and its type in one file, or not exported", () => {
+    const fine: SourceFile[] = [
+      { path: "src/engines/sqlite/a.ts", source: "export function readLog() {}\nclass Own {}" },
+      { path: "src/engines/redis/a.ts", source: "export const readLog = () => 1;\nclass Own {}" },
+      { path: "src/store/a.ts", source: "export const state = { none: 0 } as const;\nexport type state = typeof state;" },
+    ];
+    expect(sharedNames(fine)).toEqual([]);
   });
 });
 

@@ -48,7 +48,7 @@ export const requiredText =
   };
 
 /** May stand several times. */
-export const texts =
+export const textList =
   (countMax: number, bytesMax: number): Parameter<readonly string[]> =>
   (given, name) => {
     if (given.length > countMax) throw invalidInput(name, `may stand at most ${countMax} times`);

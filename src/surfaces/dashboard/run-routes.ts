@@ -18,7 +18,7 @@ import { key, token } from "../../tools/fields.ts";
 import type { LeaseRow, LeasesAnswer, RunDetail, RunRow, RunsPage, SteppedIn } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readBody } from "./read-body.ts";
-import { oneOf, pageSize, readQuery, requiredText, text, texts, wholeNumber } from "./read-query.ts";
+import { oneOf, pageSize, readQuery, requiredText, text, textList, wholeNumber } from "./read-query.ts";
 
 const cursorBytesMax = 2_048;
 const tagBytesMax = 256;
@@ -30,7 +30,7 @@ const runs: ApiRoute = {
   async handle({ base, query }) {
     const { status, tag, q, agent, cursor, limit } = readQuery(query, {
       status: oneOf(runStatuses),
-      tag: texts(16, tagBytesMax),
+      tag: textList(16, tagBytesMax),
       q: text(limits.keyBytesMax),
       agent: text(limits.keyBytesMax),
       cursor: text(cursorBytesMax),
