@@ -138,7 +138,7 @@ export async function openServing(
       stopMcp: (graceMs) => mcp.stop(graceMs),
     });
     const address = await listen(httpServer.server, config);
-    // A name may lead anywhere; the operator is trusted only where nobody else can reach us.
+    // A name may resolve to any address; the operator is trusted only when no one else can reach us.
     if (isLoopback && !isLoopbackAddress(address.address)) {
       await httpServer.stop(0);
       throw new HoldfastError("invalid_input", `--host: ${config.host} leads to ${address.address}, which others can reach too; nothing was started`, {
@@ -170,7 +170,7 @@ export async function openServing(
 }
 
 const needsCredential = ({ host, origins }: Config): HoldfastError =>
-  new HoldfastError("invalid_input", `${origins.host}: whoever can reach ${host} would need a credential, and there is none yet; nothing was started`, {
+  new HoldfastError("invalid_input", `${origins.host}: callers that can reach ${host} need a credential, and none exists yet; nothing was started`, {
     hint: "Make one first: holdfast token create --name NAME --role write --namespace NAMESPACE",
   });
 

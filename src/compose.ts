@@ -41,7 +41,7 @@ export interface Runtime extends OpenStore {
 }
 
 export interface OpenOptions {
-  /** A process that stays looks after the store in the background, unless it is read-only; one command leaves that to others. */
+  /** A long-running process maintains the store in the background, unless it is read-only; a single command leaves that to others. */
   readonly stays: boolean;
   readonly log?: Log;
   /** The principal that history names; the operating system's user by default. */

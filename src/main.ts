@@ -233,7 +233,7 @@ async function printServer(flags: Readonly<Record<string, FlagValue>>, request: 
 async function startedServer(flags: Readonly<Record<string, FlagValue>>) {
   const config = readConfig(flags);
   const { toolsOf } = await import("./compose.ts");
-  // A wrong tool name would make every start of the server fail, where nobody sees why.
+  // A wrong tool name would make every start of the server fail without a visible reason.
   const tools = toolsOf(config).map(({ name }) => name);
   if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "holds a password");
   if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may hold a key");
@@ -244,7 +244,7 @@ async function startedServer(flags: Readonly<Record<string, FlagValue>>) {
 }
 
 const secretFlag = (flag: string, holds: string): HoldfastError =>
-  new HoldfastError("invalid_input", `--${flag}: ${holds}, which would stand in the client's file and in the list of processes for others to read; nothing was changed.`, {
+  new HoldfastError("invalid_input", `--${flag}: ${holds}, which other users could read in the client's file and in the process list; nothing was changed.`, {
     hint: `Put {"${flag === "store" ? "store" : "otlpHeaders"}": "…"} into a file that only you can read and give --config FILE instead.`,
     details: { field: `--${flag}` },
   });

@@ -53,7 +53,7 @@ const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
 const jwtAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const;
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const secretModes = ["allow", "refuse", "redact"] as const;
-/** A collector's address, without credentials: those belong into the headers, which are never shown. */
+/** A collector's address, without credentials: those go into the headers, which are never shown. */
 const collectorUrl = z.string().refine((text) => /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "");
 /** `name=value,name=value`, percent-encoded where needed, as OpenTelemetry writes them. */
 const headerList = z.string().refine((text) => text.split(",").every((pair) => /^\s*[A-Za-z0-9_-]+\s*=[\x20-\x7e]*$/.test(pair)));
@@ -141,7 +141,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     fallback: "a file in the user's data folder",
     meaning:
       "Where state lives: `sqlite:PATH` (created with its folders), `postgres://…`, `redis://…` (also `rediss:`, `redis+sentinel:`, `redis+cluster:`) or `memory:` (nothing survives the process). " +
-      "See docs/engines.md. A URL with a password belongs into the variable or the configuration file, because other users can read a process's arguments.",
+      "See docs/engines.md. Put a URL that contains a password into the variable or the configuration file: other users can read a process's arguments.",
   },
   namespace: {
     flag: "namespace",
@@ -160,7 +160,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: "must be the name of a profile",
     fallback: "default",
     meaning:
-      "A preset of tools for MCP clients: `default` has Holdfast's own, `all` also those of the replaced systems, which have profiles of their own too. `holdfast doctor` lists the profiles with their token cost.",
+      "A preset of tools for MCP clients: `default` has Holdfast's own tools, `all` adds those of the systems it replaces, which also have their own profiles. `holdfast doctor` lists the profiles with their token cost.",
   },
   tools: {
     flag: "tools",
@@ -169,7 +169,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be toolset names separated by commas",
     fallback: "those of the profile",
-    meaning: "Only these toolsets, for example `state,lease`: those tools of the profile, or all of them when no profile is given.",
+    meaning: "Offer only these toolsets, for example `state,lease`, from the profile, or from all tools if no profile is given.",
   },
   readOnly: {
     flag: "read-only",
@@ -186,7 +186,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: `must be ${durationForms}, from 1s to 7d`,
     fallback: "15m",
-    meaning: "How long a workflow claim lasts when the caller does not say.",
+    meaning: "How long a workflow claim lasts if the caller does not specify it.",
   },
   historyAge: {
     flag: "history-age",
@@ -195,7 +195,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: `must be ${durationForms}, from 1m to 3650d`,
     fallback: "30d",
-    meaning: "History older than this may be forgotten; live entries never are.",
+    meaning: "History older than this may be removed; live entries never are.",
   },
   historyRevisions: {
     flag: "history-revisions",
@@ -204,7 +204,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a whole number from 1000 to 1000000000",
     fallback: "1000000",
-    meaning: "Revisions of history kept per namespace at most; the older ones may be forgotten.",
+    meaning: "Maximum number of revisions of history kept per namespace; older ones may be removed.",
   },
   journalFormat: {
     flag: "journal-format",
@@ -214,7 +214,8 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: `must be one of ${journalFormats.join(", ")}`,
     choices: journalFormats,
     fallback: "text; plain in the profile goldfish",
-    meaning: "How the `checkpoint` tool answers when a call does not say: `plain` is ASCII alone (accents dropped, other scripts escaped), the others keep every character.",
+    meaning:
+      "Output format of the `checkpoint` tool if a call does not specify one: `plain` is ASCII only (accents dropped, other scripts escaped); the others keep every character.",
   },
   journalAge: {
     flag: "journal-age",
@@ -223,7 +224,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: `must be forever, or ${durationForms}, from 1m to 3650d`,
     fallback: "forever",
-    meaning: "How long a journal entry is kept when its save does not say (`ttl_days`).",
+    meaning: "How long a journal entry is kept if it was saved without `ttl_days`.",
   },
   hookTimeout: {
     flag: "hook-timeout",
@@ -232,7 +233,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: `must be ${durationForms}, from 100ms to 1h`,
     fallback: "4s",
-    meaning: "When `holdfast hook` gives up, counted from its start, so that it never holds up the agent. Installed hooks are ended by their client after 5 seconds.",
+    meaning: "Time after which `holdfast hook` gives up, so that it never blocks the agent. Clients end installed hooks after 5 seconds.",
   },
   goldfishDir: {
     flag: "goldfish-dir",
@@ -241,7 +242,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["COA_GOLDFISH_BASE_PATH"],
     allowed: "must be a folder",
     fallback: "none",
-    meaning: "Where Goldfish kept its files, for importing them.",
+    meaning: "The folder with Goldfish's files, for `holdfast import`.",
   },
   checkpointDir: {
     flag: "checkpoint-dir",
@@ -250,7 +251,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a folder, or none",
     fallback: "`checkpoints` beside a SQLite store's file, else none",
-    meaning: "Where research checkpoints are also written as YAML files; `none` writes none.",
+    meaning: "Folder in which research checkpoints are also written as YAML files; `none` turns this off.",
   },
   knowledgeDir: {
     flag: "knowledge-dir",
@@ -259,7 +260,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a folder, or none",
     fallback: "`knowledge` beside a SQLite store's file, else none",
-    meaning: "Where notes are also written as Markdown files; `none` writes none.",
+    meaning: "Folder in which notes are also written as Markdown files; `none` turns this off.",
   },
   agent: {
     flag: "agent",
@@ -268,7 +269,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a non-empty name",
     fallback: "USER@HOST:SESSION where a command needs a holder or an agent, none elsewhere",
-    meaning: "Who the command line acts as: the holder of leases and claims, and the label in history. The default is one identity per terminal window.",
+    meaning: "The agent name that the command line uses to hold leases and claims and in history. By default each terminal window has its own.",
   },
   host: {
     flag: "host",
@@ -277,7 +278,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["SIDECAR_HOST"],
     allowed: "must be a host name or an address",
     fallback: "127.0.0.1",
-    meaning: "Address to listen on. A wider one than loopback needs a token (`holdfast token create`) or a configured issuer first.",
+    meaning: "Address to listen on. An address other than loopback requires a token (`holdfast token create`) or a configured issuer.",
     of: "serve",
   },
   port: {
@@ -287,7 +288,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["SIDECAR_PORT"],
     allowed: "must be a whole number from 0 to 65535",
     fallback: "8000",
-    meaning: "Port to listen on; 0 takes any free one and says which.",
+    meaning: "Port to listen on; 0 picks a free port and prints it.",
     of: "serve",
   },
   auth: {
@@ -298,7 +299,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: `must be one of ${authModes.join(", ")}`,
     choices: authModes,
     fallback: "auto",
-    meaning: "`auto`: on a loopback address whoever sits at this machine needs no token; everybody else does. `token`: everybody does.",
+    meaning: "`auto`: on a loopback address, callers on this machine need no token; all others do. `token`: every caller needs one.",
     of: "serve",
   },
   allowedHosts: {
@@ -308,7 +309,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be host names separated by commas, each with or without a port",
     fallback: "loopback names; addresses too when bound to a wider one",
-    meaning: "Further names by which callers reach the server, as they stand in the Host header: its name in DNS, or the reverse proxy's.",
+    meaning: "Additional host names that are accepted in the Host header: the server's DNS name, or the reverse proxy's.",
     of: "serve",
   },
   allowedOrigins: {
@@ -328,7 +329,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be http:// or https:// with a host and without a path",
     fallback: "where it listens",
-    meaning: "Where callers find the server when a reverse proxy stands before it, for example `https://holdfast.example.com`.",
+    meaning: "The server's public URL behind a reverse proxy, for example `https://holdfast.example.com`.",
     of: "serve",
   },
   rateLimit: {
@@ -338,7 +339,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a whole number from 1 to 1000000",
     fallback: "2000",
-    meaning: "Requests per second of one principal; as many may come at once.",
+    meaning: "Maximum requests per second for each principal, also the maximum burst.",
     of: "serve",
   },
   jwtIssuer: {
@@ -348,7 +349,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be the issuer's URL, as it stands in its tokens",
     fallback: "none",
-    meaning: "Also accept JWTs that this issuer signs. See docs/security.md.",
+    meaning: "Also accept JWTs signed by this issuer. See docs/security.md.",
     of: "serve",
   },
   jwtAudience: {
@@ -358,7 +359,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be one or more names separated by commas",
     fallback: "none",
-    meaning: "What the issuer writes into the `aud` of JWTs that are meant for this server, usually its address. Needed with --jwt-issuer.",
+    meaning: "The `aud` claim of JWTs for this server, usually its URL. Required with --jwt-issuer.",
     of: "serve",
   },
   jwtJwksUrl: {
@@ -368,7 +369,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be the URL of the issuer's key set",
     fallback: "what the issuer's own metadata says",
-    meaning: "Where the issuer's public keys are.",
+    meaning: "URL of the issuer's public keys.",
     of: "serve",
   },
   jwtAlgorithms: {
@@ -378,7 +379,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: `must be some of ${jwtAlgorithms.join(", ")}`,
     fallback: `all of ${jwtAlgorithms.join(", ")}`,
-    meaning: "The only signatures that are accepted.",
+    meaning: "Accepted signature algorithms.",
     of: "serve",
   },
   jwtRoleClaim: {
@@ -389,7 +390,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: "must be the name of a claim",
     fallback: "scope",
     meaning:
-      "The claim that says what a JWT may do: `holdfast:read`, `holdfast:write` or `holdfast:admin`, alone, in a list or among other words; the highest counts. In another claim than `scope` and `scp` also `read`, `write`, `admin`. Dots lead into objects: `realm_access.roles`.",
+      "The claim that contains the role: `holdfast:read`, `holdfast:write` or `holdfast:admin`, alone, in a list or among other words; the highest applies. Claims other than `scope` and `scp` may also say `read`, `write` or `admin`. Use dots for nested objects: `realm_access.roles`.",
     of: "serve",
   },
   jwtNamespacesClaim: {
@@ -399,7 +400,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be the name of a claim",
     fallback: "holdfast_namespaces",
-    meaning: "The claim that names the namespaces a JWT may use: a name, a list of names (the first is the default), or `*` for every one.",
+    meaning: "The claim that lists the namespaces a JWT may use: a name, a list of names (the first is the default), or `*` for all.",
     of: "serve",
   },
   secrets: {
@@ -411,7 +412,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     choices: secretModes,
     fallback: "allow",
     meaning:
-      "What happens to keys, tokens and passwords of known shapes that a tool is asked to store: `allow` stores them, `refuse` refuses the call and names the field, `redact` stores `[redacted:KIND]` in their place. See docs/operating.md.",
+      "How tools treat recognizable keys, tokens and passwords in their input: `allow` stores them, `refuse` rejects the call and names the field, `redact` stores `[redacted:KIND]` instead. See docs/operating.md.",
   },
   keysMax: {
     flag: "keys-max",
@@ -420,7 +421,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a whole number from 1 to 1000000000",
     fallback: "10000000",
-    meaning: "Keys one namespace may have, those that Holdfast keeps beside yours included (a lease is two, a run about six); a call that would make more is refused.",
+    meaning: "Maximum number of keys per namespace, including Holdfast's own (two per lease, about six per run). Calls that would exceed it are refused.",
   },
   namespacesMax: {
     flag: "namespaces-max",
@@ -429,7 +430,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a whole number from 1 to 100000",
     fallback: "2000",
-    meaning: "Namespaces the store may have; a call that would make another is refused, those that are there go on. One SQLite file holds about 4,000 at most.",
+    meaning: "Maximum number of namespaces in the store. Calls that would create another are refused; existing namespaces are not affected. One SQLite file holds about 4,000.",
     of: "serve",
   },
   token: {
@@ -437,7 +438,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be one token: visible characters without a space",
     fallback: "none",
-    meaning: "The token that `holdfast connect` shows the server. It has no flag, because other users can read a process's arguments.",
+    meaning: "The token that `holdfast connect` sends to the server. There is no flag, because other users can read a process's arguments.",
     of: "connect",
   },
   tokenFile: {
@@ -448,7 +449,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: "must be a file that holds one token",
     fallback: "none",
     meaning:
-      "A file that holds the token for the server, in the place of `HOLDFAST_TOKEN`. It is read again when the server refuses what it held. `holdfast install CLIENT --http URL` lets the client start `holdfast connect` with it.",
+      "A file that contains the token for the server, instead of `HOLDFAST_TOKEN`. It is read again when the server rejects the token. `holdfast install CLIENT --http URL` makes the client start `holdfast connect` with this file.",
     of: ["connect", "install"],
   },
   otlpEndpoint: {
@@ -459,7 +460,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: "must be the http:// or https:// address of a collector, without a user or password",
     fallback: "none",
     meaning:
-      "Where spans of MCP calls are sent, as OTLP over HTTP with JSON: the collector's address without `/v1/traces`, for example `http://127.0.0.1:4318`. Also for `holdfast mcp`.",
+      "The collector that receives spans of MCP calls, as OTLP over HTTP with JSON: its URL without `/v1/traces`, for example `http://127.0.0.1:4318`. Also used by `holdfast mcp`.",
     of: "serve",
   },
   otlpHeaders: {
@@ -469,7 +470,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: ["OTEL_EXPORTER_OTLP_HEADERS"],
     allowed: "must be name=value pairs separated by commas",
     fallback: "none",
-    meaning: "Headers for the collector, for example its key. They belong into the variable or the configuration file, because other users can read a process's arguments.",
+    meaning: "Headers for the collector, for example its key. Put them into the variable or the configuration file: other users can read a process's arguments.",
     of: "serve",
   },
   otlpServiceName: {
@@ -489,7 +490,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     aliases: [],
     allowed: "must be a number from 0 to 1",
     fallback: "1",
-    meaning: "The part of the traces that begin here which is recorded. Where the caller's trace context says sampled or not, that counts.",
+    meaning: "The fraction of traces that are recorded. If the caller's trace context says whether it is sampled, that applies instead.",
     of: "serve",
   },
   logLevel: {
@@ -500,7 +501,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: `must be one of ${logLevels.join(", ")}`,
     choices: logLevels,
     fallback: "warn",
-    meaning: "Least severity written to standard error, one JSON object per line.",
+    meaning: "Minimum severity of log lines on standard error, one JSON object per line.",
   },
 };
 

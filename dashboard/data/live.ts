@@ -74,7 +74,7 @@ export const tryNow = (): void => wake?.();
 export const streamStands = (waitMs: number): Promise<void> => Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, waitMs))]);
 
 async function run(namespace: string, signal: AbortSignal): Promise<void> {
-  /** The id of the last event, which is where to go on from. */
+  /** The id of the last event, from which the stream continues. */
   let seen: string | undefined;
   for (let failures = 0; !signal.aborted; failures += 1) {
     if (isUnwatched()) await watchedAgain(signal);

@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, string | number | undefined>>;
 export interface PagesOptions<Page, Row> {
   readonly path: string;
   readonly fields: Fields;
-  /** Under which name the place to go on from is given back. */
+  /** The name of the query parameter that carries the cursor. */
   readonly cursorField: string;
   readonly pageSize: number;
   readonly pageSizeMax: number;
@@ -98,7 +98,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
       try {
         for (const [index, added] of asked) {
           const before = state.loaded[index];
-          // Rows were added: the page is asked for as many more, so that none falls between it and the next one.
+          // Rows were added: as many more are requested for the page, so that none falls between it and the next one.
           const count = Math.max(now.current.pageSize, before === undefined ? 0 : now.current.rows(before.page).length + added);
           put(index, await fetchRows(before?.cursor, count, signal));
         }

@@ -17,7 +17,7 @@ interface VersionsProps {
   /** The text that is compared. */
   textOf(value: unknown): string;
   whole(version: VersionView): ComponentChildren;
-  /** Reads a value that was too large to come along. */
+  /** Reads a value that was too large to be included. */
   fetchValue?(version: VersionView): void;
 }
 

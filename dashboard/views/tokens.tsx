@@ -151,7 +151,7 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
       act={act}
       onClose={onClose}
     >
-      <FieldInput label="Name" hint="Whose it is; history shows it as the writer.">
+      <FieldInput label="Name" hint="The owner; history shows it as the writer.">
         {(ids) => <input {...ids} type="text" autocomplete="off" spellcheck={false} value={name} onInput={(event) => setName(event.currentTarget.value)} />}
       </FieldInput>
       <FieldInput label="Role">

@@ -165,7 +165,7 @@ const habits: readonly Passage[] = [
   {
     needs: ["save_checkpoint", "load_checkpoint"],
     without: ["checkpoint"],
-    text: "- **Research**: `save_checkpoint` when the thesis moves, `load_checkpoint` to go on from it.\n",
+    text: "- **Research**: `save_checkpoint` when the thesis moves, `load_checkpoint` to continue from it.\n",
   },
   {
     needs: ["session_save", "session_restore"],

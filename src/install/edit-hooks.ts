@@ -47,7 +47,7 @@ export function claudeHooks(path: string, commandOf: (hook: string) => string): 
   };
 }
 
-/** For a server elsewhere, or one without a journal: hooks of an earlier installation would go on saving where nobody looks. */
+/** For a server elsewhere, or one without a journal: hooks of an earlier installation would keep saving where no one reads. */
 export const noClaudeHooks = (path: string): Edit => withdrawn(claudeHooks(path, () => ""));
 
 interface HookLocation {

@@ -105,7 +105,7 @@ interface Circumstances {
 
 async function editsOf(client: Client, { serverOnly, hookArgs, action, http, tools }: ChangeRequest, { folders, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
   const candidates = client.files[scope]?.(folders) ?? [];
-  // Hooks work on the journal of a local store; with a server elsewhere, or without a tool that reads it, they would save where nobody looks.
+  // Hooks work on the journal of a local store; with a server elsewhere, or without a tool that reads it, they would save where no one reads.
   const takesHooks = (http === undefined && (tools.includes("checkpoint") || tools.includes("resume"))) || action === "uninstall";
   const guidance: AgentGuidance = { ...agentTexts(tools), ...(takesHooks ? { hookCommand: (hook) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) } : {}) };
   const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(folders, guidance) ?? []);
@@ -182,7 +182,7 @@ async function planRemove(edit: Edit, roots: readonly string[]): Promise<FileCha
   return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: false };
 }
 
-/** The file before the first installation. A copy that held nothing but our part was made by changing an installation, and tells of no file before it. */
+/** The file before the first installation. A copy that held nothing but our part was made by changing an installation, and proves no earlier file. */
 async function textBefore(edit: Edit, [oldest]: readonly string[]): Promise<string | undefined> {
   const text = oldest === undefined ? undefined : await readFile(oldest, "utf8");
   return text === undefined || edit.remove(text, undefined) === undefined ? undefined : text;
@@ -239,7 +239,7 @@ async function apply(changes: readonly FileChange[], { scope, nowMs, dataFolder,
 /** Clients write their own files at any time: what was shown must be what is changed. */
 async function requireUnchanged({ path, file }: FileChange): Promise<void> {
   const now = await readFile(file.realPath, "utf8").catch(() => undefined);
-  if (now !== file.text) throw new HoldfastError("conflict", `${path} was changed by another program meanwhile; nothing was changed.`, { hint: "Run the command again." });
+  if (now !== file.text) throw new HoldfastError("conflict", `Another program changed ${path} in the meantime; nothing was changed.`, { hint: "Run the command again." });
 }
 
 async function undo(done: readonly FileChange[], backups: readonly string[], made: readonly string[], modes: { mode: number; folderMode: number }): Promise<void> {

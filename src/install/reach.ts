@@ -12,7 +12,7 @@ export interface ReachRequest {
   readonly serverArgs: readonly string[];
 }
 
-/** What the bridge reads by itself, and what is referred to where nobody names another. */
+/** The variable that the bridge reads by itself, and the default when no other is named. */
 const usualVariable = "HOLDFAST_TOKEN";
 const noVariable = "none";
 

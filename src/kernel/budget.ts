@@ -3,7 +3,7 @@ import { HoldfastError } from "./errors.ts";
 interface BudgetOptions {
   /** Of one owner; default: as much as there is at all. */
   readonly ownerBytesMax?: number;
-  /** How far above the maximum an owner that holds nothing may still be let in: others that hold everything must not shut it out. */
+  /** How far above the maximum an owner that holds nothing may still be admitted: others that hold everything must not shut it out. */
   readonly reserveBytesMax?: number;
   /** Requests of one owner that may wait for room; one more is refused with `unavailable`. */
   readonly ownerWaitingMax?: number;

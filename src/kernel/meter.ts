@@ -4,7 +4,7 @@
  *
  * Names follow Prometheus: `holdfast_` first, the base unit last (`_seconds`, `_bytes`), `_total` for what only grows.
  * A label takes one of a few words that the program itself chose: a tool, a route's pattern, an error's code. Never a key, a namespace, a principal or any
- * other text of a caller: metrics are shown to people who may not read those, and there would be no end of them.
+ * other text of a caller: metrics are shown to people who may not read those, and their number would be unbounded.
  */
 export interface Meter {
   /** Only grows. The same name again is the same counter. */

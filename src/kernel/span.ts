@@ -1,4 +1,4 @@
-/** One piece of work in a trace, as those who do the work see it: they name its parts and say how it ended. Where nobody traces there is none. */
+/** One piece of work in a trace, as the code that does the work sees it: it names the parts and says how they ended. Undefined when tracing is off. */
 export interface Span {
   /** A part of this work. */
   child(name: string, attributes?: SpanAttributes): Span;

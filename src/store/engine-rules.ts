@@ -107,7 +107,7 @@ export function requireUnsealed(seal: Seal | undefined, use: "read" | "commit"):
 /** Records of another store are taken only by a namespace that nobody uses meanwhile, and only from the one who fills it. */
 export function requireFilling(seal: Seal | undefined, by?: string): void {
   if (seal?.state !== "filling") throw new HoldfastError("invalid_input", 'seal: records can only be loaded into a namespace that is sealed as "filling"');
-  if (by !== undefined && seal.by !== by) throw new HoldfastError("conflict", "Somebody else has taken over filling this namespace; nothing was changed.");
+  if (by !== undefined && seal.by !== by) throw new HoldfastError("conflict", "Another process has taken over filling this namespace; nothing was changed.");
 }
 
 export const isSameSeal = (a: Seal | undefined, b: Seal | undefined): boolean => canonicalJson(a) === canonicalJson(b);

@@ -3,7 +3,7 @@ import { HoldfastError } from "../kernel/errors.ts";
 import { isReservedNamespace } from "./namespace-store.ts";
 import type { Engine } from "./store.ts";
 
-/** A process looks anew when it has let in this part of all that there may be: others on the same store make some too. */
+/** A process counts again after it has admitted this share of the maximum: others on the same store create namespaces too. */
 const partOfAll = 1 / 100;
 /** A full store is looked at this often at most. */
 const lookEveryMs = 1_000;
@@ -16,9 +16,9 @@ export class NamespaceQuota {
   readonly #engine: Engine;
   readonly #clock: Clock;
   readonly #max: number;
-  /** Those that were there at the last look, and those let in since. */
+  /** Those that existed at the last count, and those admitted since. */
   #known = new Set<string>();
-  /** Let in, and not there before their first commit has ended. */
+  /** Admitted, but not stored before their first commit has ended. */
   readonly #making = new Set<string>();
   #letIn = Number.POSITIVE_INFINITY;
   #lookedAtMs = Number.NEGATIVE_INFINITY;

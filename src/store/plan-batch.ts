@@ -35,7 +35,7 @@ export interface StoredSlot extends Tombstone {
   readonly findable: boolean;
 }
 
-/** How a plan learns what is stored. Each key is asked for at most once; an engine that must wait for its answers loads what the batch names beforehand. */
+/** How a plan learns what is stored. Each key is read at most once; an engine that must wait for its answers loads what the batch names beforehand. */
 export interface BatchSource {
   readSlot(key: string): StoredSlot | undefined;
   /** Of a key that is not there: what is remembered of it. */

@@ -19,7 +19,7 @@ export function prepareCommit(commit: Commit): PreparedCommit {
   let bytes = 0;
   for (const write of commit.writes) {
     requireKey(write.key, "key", limits.engineKeyBytesMax);
-    if (seen.has(write.key)) throw invalidInput("key", `each key may be written once per commit; ${quote(write.key)} stands twice`);
+    if (seen.has(write.key)) throw invalidInput("key", `each key may be written once per commit; ${quote(write.key)} appears twice`);
     seen.add(write.key);
     if (write.op === "delete") {
       writes.push(write);

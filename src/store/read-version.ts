@@ -2,7 +2,7 @@ import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import { keyRange } from "./ranges.ts";
 import type { LogRow, Range, Revision, Store } from "./store.ts";
 
-/** The put that gave a key this version; undefined when it never had it, `compacted` when it is older than the history that is kept. Newest first: the recent past is asked for most. */
+/** The put that gave a key this version; undefined when it never had it, `compacted` when it is older than the history that is kept. Newest first: the recent past is read most. */
 export async function readVersion(store: Store, key: string, version: number): Promise<LogRow | undefined> {
   const ranges = [keyRange(key)];
   let before: Revision | undefined;

@@ -281,7 +281,7 @@ export interface Compacted {
 
 /**
  * What a namespace is beside its records: where it stands. Another store is equal when its facts and its records are.
- * `base` and `gaps` tell of a history that went back (an old backup restored, a replica promoted that lacked commits): the revisions and versions
+ * `base` and `gaps` describe a history that went back (an old backup restored, a replica promoted that lacked commits): the revisions and versions
  * given in the lost part may be in somebody's hands, so the namespace goes on above anything they can hold.
  */
 export interface NamespaceFacts {

@@ -31,7 +31,7 @@ const attemptsMax = 64;
 /** In characters of JSON. */
 const rememberedAnswerMax = 65_536;
 
-/** Read, decide, commit once; on conflict again, a bounded number of times. With a request key a lost answer is asked for once more, which cannot have a second effect. */
+/** Read, decide, commit once; on conflict again, a bounded number of times. With a request key, a commit whose answer was lost is sent once more, which cannot have a second effect. */
 export async function transact<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>): Promise<Answer> {
   try {
     return await attempt(scope, operation);

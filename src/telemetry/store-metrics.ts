@@ -23,7 +23,7 @@ export function openStoreMetrics(meter: Meter): StoreObserver {
     "kind",
     "op",
   ]);
-  const takeovers = meter.counter("holdfast_takeovers_total", "Leases and claims taken after their last holder had let them lapse, by whomever.", ["kind"]);
+  const takeovers = meter.counter("holdfast_takeovers_total", "Leases and claims that someone acquired after the previous holder let them lapse.", ["kind"]);
   for (const kind of ["lease", "workflow"]) takeovers.of(kind);
 
   const note = ({ writes }: PreparedCommit, result: CommitResult & { ok: true }): void => {

@@ -20,7 +20,7 @@ function inToolWords(value: Json, storedKey: string): Json {
   return storedKey.startsWith(leaseKeys.deadlines.start) ? holdInToolWords(value as JsonObject) : value;
 }
 
-/** Where it stands in the indexes is nobody's business. */
+/** Its position in the indexes is internal. */
 const runInToolWords = ({ name, status, tags, priority, lastStep, attempts, createdAtMs, endedBy, result, error }: Run): Json => ({
   name,
   status,

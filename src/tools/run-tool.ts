@@ -19,7 +19,7 @@ export interface ToolCall {
   readonly signal?: AbortSignal;
   /** What the call is part of, where it is traced: commits become parts of it. */
   readonly span?: Span;
-  /** Lets the call's reads begin when there is memory and time for them; absent where nobody else is served. */
+  /** Lets the call's reads begin when there is memory and time for them; absent when no one else is served. */
   readonly gate?: ReadGate;
 }
 

@@ -31,7 +31,7 @@ export interface ServerFacts {
   readonly profile?: string;
   /** The claims made on each connection. */
   readonly claims?: ConnectionClaims;
-  /** How long a workflow claim lasts when the caller does not say. */
+  /** How long a workflow claim lasts if the caller does not specify it. */
   readonly claimTtlMs: number;
   readonly engine: Engine;
   /** What of the engine's health the caller is told; all of it when absent. Present: the caller is on another machine. */

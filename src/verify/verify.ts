@@ -27,7 +27,7 @@ export interface VerifyOptions {
   /** The user's own store, used in namespaces that begin with `verify-`. Absent: a new SQLite file in the system's temporary folder. */
   readonly storeUrl?: string;
   readonly worker: WorkerCommand;
-  /** About a fifth of the work. */
+  /** Run about a fifth of the work. */
   readonly quick?: boolean;
   readonly seed?: number;
   /** When it aborts, the workers are ended, what was made is cleaned up, and the run fails with `cancelled`. */

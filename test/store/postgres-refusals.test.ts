@@ -37,7 +37,7 @@ test("a wrong password, an unknown user and no password name the cause", async (
   for (const url of [as("holdfast", "wrong-secret"), as("nobody_here", "wrong-secret"), `postgres://holdfast@127.0.0.1:${server.port}/holdfast`]) {
     const { code, message, hint } = await refusalOf(url);
     expect(code).toBe("store_unsupported");
-    expect(message).toContain("does not let this user in");
+    expect(message).toContain("rejected this user");
     expect(hint).toMatch(/password.*pg_hba/s);
   }
 });

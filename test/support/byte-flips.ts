@@ -177,7 +177,7 @@ export class FlippedStore {
   }
 }
 
-/** As acknowledged.ts lays notes out. */
+/** The layout of notes in commit-notes.ts. */
 const revisionOf = (bell: Buffer, namespaceId: number): number => bell.readDoubleLE(64 + namespaceId * 48);
 
 /** Flips `count` bytes of one part, each alone, at random places. */

@@ -67,7 +67,7 @@ describe("install on a terminal", () => {
   test("where nobody can be asked, the difference is shown and --yes is required", async () => {
     const { code, stdout, applied } = await answer(["y\n"], ["install", "cursor"], { terminal: false });
     expect({ code, applied }).toEqual({ code: 2, applied: false });
-    expect(stdout).toMatch(/- old[\s\S]*--yes: is needed/);
+    expect(stdout).toMatch(/- old[\s\S]*--yes: is required/);
     expect(await answer(["y\n"], ["install", "cursor", "--json"])).toMatchObject({ code: 2, applied: false });
   });
 });

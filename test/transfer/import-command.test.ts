@@ -37,7 +37,7 @@ test("asks on a terminal and takes only a yes", async () => {
 
 test("needs --yes where nobody can be asked, and names it", async () => {
   const { run } = openCommandLine();
-  expect(await run(["import", path])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes: is needed") });
+  expect(await run(["import", path])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes: is required") });
   expect((await run(["import", path, "--json"])).stdout).toContain('"code":"invalid_input"');
 });
 

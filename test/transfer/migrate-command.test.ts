@@ -100,7 +100,7 @@ test("stopped by Ctrl-C it says how to go on, and the source is open", async () 
     const { code, stderr } = await running;
     if (code === 0) continue;
     stops += 1;
-    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining("The same command goes on from here, --undo takes it back.") });
+    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining("Run the same command to continue, or with --undo to take it back.") });
     expect(await holdfast("migrate", from, there, "--copy")).toMatchObject({ code: 0 });
   }
   expect(stops).toBeGreaterThan(0);
@@ -117,7 +117,7 @@ test("refuses by name what it cannot do, before anything is made", async () => {
     [["migrate", "memory:", to], 2, "memory: keeps nothing"],
     [["migrate", from, "to.db"], 2, "must be sqlite:PATH"],
     [["migrate", `sqlite:${join(folder, "none.db")}`, to], 3, "There is no store there yet"],
-    [["migrate", from, to, "--undo", "--copy"], 2, "--undo: stands alone"],
+    [["migrate", from, to, "--undo", "--copy"], 2, "--undo: cannot be combined with --copy or --dry-run"],
     [["migrate", from, to, "--read-only"], 2, "read-only"],
   ];
   for (const [args, code, words] of cases) expect({ args, ...(await holdfast(...args)) }).toMatchObject({ args, code, stderr: expect.stringContaining(words) });

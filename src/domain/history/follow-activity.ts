@@ -57,7 +57,7 @@ export async function* followActivity({ store, clock }: Pick<Scope, "store" | "c
   }
 }
 
-/** What has not been seen yet, each with the how manieth change of its revision it is. */
+/** Changes that were not seen yet, each with its index within its revision. */
 async function tellOn({ store }: Pick<Scope, "store">, rows: readonly LogRow[], { revision, seen = Number.POSITIVE_INFINITY }: Position) {
   const ordered = rows.toSorted(asItHappened);
   let nth = 0;
@@ -73,7 +73,7 @@ async function tellOn({ store }: Pick<Scope, "store">, rows: readonly LogRow[], 
   return activities.map((activity, i) => ({ activity, nth: (unseen[i] as { nth: number }).nth }));
 }
 
-/** Undefined: the log cannot go on from there. */
+/** Undefined: the log no longer reaches back that far. */
 async function readOn({ store }: Pick<Scope, "store">, { revision, seen }: Position) {
   try {
     const after = seen === undefined ? revision : revision - 1;

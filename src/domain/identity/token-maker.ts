@@ -21,7 +21,7 @@ const plain = (name: string): string => name.normalize("NFKC").toLowerCase();
 export function requireFreeName(maker: TokenMaker, { name, namespaces }: Pick<AccessToken, "name" | "namespaces">, tokens: readonly AccessToken[]): void {
   if (name === maker.name) return;
   const isTaken = sameName(name, maker.operator) || tokens.some((token) => sameName(name, token.name) && meet(token.namespaces, namespaces) && !isWithin(maker, token.namespaces));
-  if (isTaken) throw invalidInput("name", "is somebody else's here; choose another. Nothing was changed");
+  if (isTaken) throw invalidInput("name", "is already taken; choose another name. Nothing was changed");
 }
 
 const meet = (some: AccessToken["namespaces"], others: AccessToken["namespaces"]): boolean =>

@@ -66,7 +66,7 @@ export class WaitQueue {
     }
   }
 
-  /** `lastSign`: the revision of the sign that somebody waits, where nobody else does. Whoever has joined since then has written it anew, and it stays. */
+  /** `lastSign`: the revision of the `waiting` entry if this is the only waiter. A waiter that joined since then has written it again, so it stays. */
   #turn(ticket: string, lastSign: Revision | undefined): Turn {
     const waiting = leaseKeys.waiting(this.#resource);
     return {

@@ -16,7 +16,7 @@ export interface CommitRate {
 /** Revisions that were never given to anybody: above the first number and below the second (see NamespaceFacts). */
 export type Gaps = readonly (readonly [kept: Revision, base: Revision])[];
 
-/** What is known of when commits happened around the beginnings of minutes; the past does not change, so a later look goes on from it. */
+/** What is known of when commits happened around the beginnings of minutes; the past does not change, so a later read continues from it. */
 export interface RateMemory {
   points: readonly Point[];
 }
@@ -28,7 +28,7 @@ interface Point {
 export const newRateMemory = (): RateMemory => ({ points: [] });
 
 const minuteMs = 60_000;
-/** Steps of time in one answer; a minute each unless another length is asked for. */
+/** Steps of time in one answer; a minute each unless another length is requested. */
 export const stepsShown = 60;
 /** Rows read at once from the end of the log: of a quiet hour they are all there is to know. */
 const newestRows = 300;

@@ -36,7 +36,7 @@ export async function followWork(store: Store, work: RecentWork, { revision, sin
     readHolds(store, { ...query, ranges: [leaseKeys.deadlines] }),
   ]);
   for (const row of told.rows.toSorted(asItHappened)) {
-    // What the store does by itself is nobody's work.
+    // What the store does by itself is not an agent's work.
     if (row.writer === systemWriter) continue;
     const who = row.agent ?? row.writer;
     work.agents.delete(who);

@@ -155,7 +155,7 @@ export async function commitState(scope: Scope, input: CommitInput): Promise<Com
   const written = new Set<string>();
   for (const { op, key } of input.writes) {
     if (op !== "set" && op !== "delete") throw invalidInput("op", "must be set or delete");
-    if (written.has(key)) throw invalidInput("key", `each key may be written once; ${JSON.stringify(key)} stands twice`);
+    if (written.has(key)) throw invalidInput("key", `each key may be written once; ${JSON.stringify(key)} appears twice`);
     written.add(key);
   }
   const checks = [...input.expected.map(({ key, version }) => ({ key: stateKeys.key(key), version })), ...input.guards.flatMap((guard) => guard.checks)];

@@ -123,7 +123,7 @@ const stepEvent = (entry: Entry): RunEvent => ({
   agent: entry.agent,
 });
 
-/** Nothing is written at the moment a claim lapses: until somebody looks after it, the lapse is worked out here. */
+/** Nothing is written at the moment a claim lapses: until the store records it, the lapse is computed here. */
 async function readLapse({ store }: Pick<Scope, "store">, events: readonly RunEvent[], { runId, agentId, claimExpiresAtMs, status }: RunView): Promise<readonly RunEvent[]> {
   if (agentId === undefined || claimExpiresAtMs !== undefined || endingOf(status) !== "changed") return [];
   const deadline = keyRange(leaseKeys.deadline(workflowKeys.resource(runId)));

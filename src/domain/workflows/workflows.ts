@@ -211,7 +211,7 @@ export function giveBackRun(
   });
 }
 
-/** A run and its claim as of one revision, with whatever else is asked for. */
+/** A run and its claim as of one revision, with whatever else is requested. */
 export async function requireRun(
   store: Store,
   runId: string,

@@ -54,7 +54,7 @@ const namedWrites = (id: string, name: string): Write[] => [
   { op: "put", key: workspaceKeys.named.key(name, id), value: null },
 ];
 
-/** That git could not tell is remembered for a day: every process would wait for it again in vain. */
+/** A failure of git is remembered for a day: otherwise every process would wait for it again. */
 const failureKeptMs = 86_400_000;
 
 function rememberRoot({ entries }: Pick<Snapshot, "entries">, { mainLine, rootCommit }: FoundBy): Write[] {

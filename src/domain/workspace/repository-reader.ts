@@ -36,7 +36,7 @@ const refDepthMax = 5;
 const rootAttemptsMax = 2;
 
 /**
- * Reads git's own files. Git itself is asked only where the main line began, and only where nobody remembers: it has to walk there
+ * Reads git's own files. Git itself is only asked where the main line began, and only if that is not stored yet: it has to walk there
  * commit by commit, which takes most of a second for fifty thousand of them. `gitTimeoutMs` is for callers that cannot wait so long.
  */
 export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: number } = defaults): FolderReader {

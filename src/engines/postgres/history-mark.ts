@@ -1,5 +1,5 @@
 /**
- * Which history a namespace's row belongs to: what the connection tells of cluster, timeline and database (`ServerFacts.identity`), and the number of the table
+ * Which history a namespace's row belongs to: what the connection reports about cluster, timeline and database (`PgServerFacts.identity`), and the number of the table
  * that the row stands in, with a "/" between. A table that was restored from a dump is a new one. What is not known is left empty.
  */
 export const historyMark = (identity: string | null, { tableOid }: { readonly tableOid: number }): string => `${identity ?? "//"}/${tableOid || ""}`;

@@ -53,7 +53,7 @@ export class NamespaceHandles {
   requireStale(error: unknown, namespace: string, attempt: number): void {
     if (!(error instanceof StaleNamespaceError)) throw error;
     this.forget(namespace);
-    if (attempt === attemptsMax) throw new HoldfastError("unavailable", "The namespace kept being made anew by others; nothing was changed.", { hint: "Try again." });
+    if (attempt === attemptsMax) throw new HoldfastError("unavailable", "Other processes kept recreating the namespace; nothing was changed.", { hint: "Try again." });
   }
 
   async #ensureId(namespace: string): Promise<number> {
@@ -66,6 +66,6 @@ export class NamespaceHandles {
       }
       await this.#connections.ask(insertNamespace(this.#tables, namespace));
     }
-    throw new HoldfastError("unavailable", "Other processes made so many namespaces at once that this one found no number; nothing was changed.", { hint: "Try again." });
+    throw new HoldfastError("unavailable", "Too many processes created namespaces at the same time; nothing was changed.", { hint: "Try again." });
   }
 }

@@ -97,7 +97,7 @@ export const guardOf = (t: Tables, plans: readonly RememberedPlan[], testMs: num
 const keysMax = 2_048;
 /** After this long the facts are read again, and with them the server's clock. */
 const freshMsMax = 500;
-/** So many batches at most are not decided from memory after one was in vain: other processes write too, and each try costs a round trip. */
+/** After a failed attempt, at most this many batches are not decided from memory: other processes write too, and each attempt costs a round trip. */
 const restMax = 256;
 
 /**

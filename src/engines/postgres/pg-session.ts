@@ -17,7 +17,7 @@ export interface StatementResult {
 /** Asks several statements that see one moment. */
 export type Ask = (statements: readonly Statement[]) => Promise<StatementResult[]>;
 
-/** What a new connection tells of the server behind it. */
+/** What a new connection reports about the server behind it. */
 export interface PgServerFacts {
   readonly version: string;
   /** Which history this is: the cluster's own number, its timeline, which a promotion or a restored backup changes, and the database's number. Null where the server does not say. */

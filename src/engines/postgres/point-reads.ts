@@ -29,7 +29,7 @@ export interface PointReading {
   readonly readable: (answer: StatementResult, namespace: string) => PgNamespaceRow;
 }
 
-/** Reads of single keys that are asked for at the same time, in one statement: they are as of one moment, which is after each of them was asked for. */
+/** Combines reads of single keys that arrive at the same time into one statement. They all see one moment, which is later than each of the requests. */
 export class PointReads {
   readonly #connections: PostgresConnections;
   readonly #reading: PointReading;

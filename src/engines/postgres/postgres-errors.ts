@@ -20,7 +20,7 @@ const unsupported = (says: string, hint: string): Meaning => ({ code: "store_uns
 const damaged = (says: string): Meaning => ({ code: "store_damaged", says: `${says} Nothing was overwritten.`, hint: "Restore a backup, or name another store or schema." });
 
 const signIn = unsupported(
-  "PostgreSQL does not let this user in.",
+  "PostgreSQL rejected this user.",
   "Check the user and the password in the store's URL (or PGPASSWORD, ~/.pgpass), and the server's pg_hba.conf for this user, database and host.",
 );
 const rights = unsupported(
@@ -119,13 +119,13 @@ function meaningOf(error: unknown): Meaning {
 }
 
 export const outcomeUnknown = (cause: unknown): HoldfastError =>
-  new HoldfastError("outcome_unknown", "PostgreSQL was making a commit durable, and no answer told whether it did: it may or may not have happened.", {
+  new HoldfastError("outcome_unknown", "PostgreSQL did not confirm that the commit is durable: it may or may not have happened.", {
     hint: "Ask again with the same request key, or read.",
     cause,
   });
 
 export const unknownUser = (cause: unknown): HoldfastError =>
-  new HoldfastError("store_unsupported", "The store's URL names no user, and PostgreSQL does not let in whom the environment names (PGUSER, else the system's user).", {
+  new HoldfastError("store_unsupported", "The store's URL names no user, and PostgreSQL rejected the user from the environment (PGUSER, otherwise the system's user).", {
     hint: "Write the user into the URL: postgres://USER:PASSWORD@HOST:5432/DATABASE.",
     cause,
   });

@@ -81,7 +81,7 @@ export async function readPast(ask: Ask, t: Tables, space: PgNamespaceRow, at: R
   return answer(false);
 }
 
-/** Single keys that follow one another are asked for together: a listing of runs reads hundreds of them. */
+/** Consecutive single keys are read together: a listing of runs reads hundreds of them. */
 function partsOf(ranges: readonly Range[]): ({ readonly keys: string[] } | { readonly range: Range })[] {
   const parts: ({ readonly keys: string[] } | { readonly range: Range })[] = [];
   for (const range of ranges) {

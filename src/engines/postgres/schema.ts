@@ -108,7 +108,7 @@ async function prepareOnce(session: PgSession, tables: Tables, deadlineMs: numbe
   await ask("BEGIN ISOLATION LEVEL READ COMMITTED");
   if (!isOurs) {
     const [schema] = await ask("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
-    // Only when it is missing: the right to create schemas is asked for even where nothing has to be created.
+    // Only when it is missing: PostgreSQL checks the right to create schemas even when nothing has to be created.
     if (schema === undefined) await ask(`CREATE SCHEMA "${tables.schema}"`);
     await ask(`CREATE TABLE ${tables.meta} (name text PRIMARY KEY, value text NOT NULL)`);
     await ask(`INSERT INTO ${tables.meta} VALUES ('store', 'holdfast'), ('schema_version', '0')`);

@@ -26,12 +26,12 @@ export function readServerSettings(url: string): ServerSettings {
   const given = new Map<Name, string>();
   for (const [name, value] of parsed.searchParams) {
     if (!isAllowed(name)) throw invalidInput("store", `a postgres: URL has no setting called ${quote(name)}; there are ${allowed.join(", ")}`);
-    if (given.has(name)) throw invalidInput("store", `${name} stands twice in the URL`);
+    if (given.has(name)) throw invalidInput("store", `${name} appears twice in the URL`);
     given.set(name, value);
   }
   if (parsed.hash !== "") throw invalidInput("store", "a # in the URL must be written %23");
   const path = decode(parsed.pathname.slice(1));
-  if (path.includes("/")) throw invalidInput("store", "after the host comes one name, the database: postgres://USER@HOST:5432/DATABASE");
+  if (path.includes("/")) throw invalidInput("store", "exactly one name must follow the host, the database: postgres://USER@HOST:5432/DATABASE");
   return {
     host: given.get("host") ?? present(decode(parsed.hostname).replace(/^\[(.+)\]$/, "$1")),
     port: parsed.port === "" ? undefined : Number(parsed.port),

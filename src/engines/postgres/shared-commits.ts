@@ -115,7 +115,7 @@ export class SharedCommits {
         return;
       }
       open = this.#settled(open);
-      // What is left somebody else has locked. One is waited for, another one each time, and the others come along if they are free by then.
+      // Other sessions hold locks on the rest. Wait for one of them, a different one each time; the others join if they are free by then.
       if (open.length > 0) leave?.();
       if (failure === "busy") {
         locking = "free ones";

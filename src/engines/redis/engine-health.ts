@@ -93,7 +93,7 @@ function durabilityOf(servers: readonly RedisServerFacts[], { waitReplicas, wait
         ? "none: the server keeps nothing on disk, a restart loses everything"
         : `an acknowledged write is in the server's memory; a restart or a loss of power loses what came after the last snapshot${failover}`;
     default:
-      return `cannot be checked: the server does not let its settings be read (CONFIG GET)${failover}`;
+      return `cannot be checked: the server forbids reading its settings (CONFIG GET)${failover}`;
   }
 }
 
@@ -104,7 +104,7 @@ function durabilityWarnings(servers: readonly RedisServerFacts[], { waitReplicas
   if (fsync === "no log of writes") warn("The server has no log of writes: what came after the last snapshot is lost by a restart. Set appendonly yes and appendfsync always.");
   else if (fsync === "cannot be checked")
     warn(
-      "The server does not let its settings be read (CONFIG GET): whether an acknowledged write is on disk cannot be checked. Ask who runs it for appendonly yes and appendfsync always.",
+      "The server forbids reading its settings (CONFIG GET), so Holdfast cannot check whether acknowledged writes are on disk. Ask its operator to set appendonly yes and appendfsync always.",
     );
   else if (fsync !== "always" && !waitAof)
     warn(

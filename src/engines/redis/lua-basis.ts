@@ -146,7 +146,7 @@ local function load_slots(keys)
     for i, slot in ipairs(absent) do
       if gone[i] then
         local ver, id, anchor = match(gone[i], '^([^%z]*)%z([^%z]*)%z([^%z]*)$')
-        slot.buried, slot.ver, slot.id, slot.anchor = true, tonumber(ver), id, anchor
+        slot.has_tombstone, slot.ver, slot.id, slot.anchor = true, tonumber(ver), id, anchor
       end
     end
   end
@@ -221,7 +221,7 @@ local function write_back()
         puts[n + 1], puts[n + 2] = slot.key, header_of(slot)
         if not slot.stored then order[#order + 1] = '0' order[#order + 1] = slot.key end
         if slot.exp and slot.exp ~= slot.exp0 then expiries[#expiries + 1] = num(slot.exp) expiries[#expiries + 1] = slot.key end
-        if slot.buried then risen[#risen + 1] = slot.key end
+        if slot.has_tombstone then risen[#risen + 1] = slot.key end
       else
         if slot.stored then removed[#removed + 1] = slot.key end
         gone[#gone + 1] = slot.key

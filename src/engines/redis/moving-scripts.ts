@@ -59,9 +59,9 @@ ${storedKey}
 local keys, min = {}, ARGV[3]
 while true do
   local live, gone, edge = window(min, '+', 50, false)
-  local entries, buried = hmget(ENTRIES, live), hmget(GONE, gone)
+  local entries, tombstones = hmget(ENTRIES, live), hmget(GONE, gone)
   for i = 1, #live do put_key(keys, live[i], entries[i], false) end
-  for i = 1, #gone do put_key(keys, gone[i], false, buried[i]) end
+  for i = 1, #gone do put_key(keys, gone[i], false, tombstones[i]) end
   if not edge then return {facts, '1', keys} end
   if #keys >= ${5 * limits.dumpRecordsMax} or bytes > ${replyBytesMax} then return {facts, '0', keys} end
   min = '('..edge
@@ -135,7 +135,7 @@ for i = 1, count do
     if slot.present and slot.id == id then
       slot.index, slot.changed = index ~= '' and index or nil, true
     end
-  elseif not slot.present and not slot.buried and not slot.changed then
+  elseif not slot.present and not slot.has_tombstone and not slot.changed then
     slot.id, slot.ver, slot.anchor, slot.changed = id, tonumber(ARGV[at + 3]), '', true
   end
   at = at + 5

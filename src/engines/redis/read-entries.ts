@@ -22,7 +22,7 @@ interface Row {
   json: string | null;
 }
 
-/** Live entries of one moment. What does not fit one script is asked for in pieces; when something was committed in between, all of it again. */
+/** Live entries of one moment. Entries that do not fit one script are read in pieces; if something was committed in between, all of them are read again. */
 export async function readLive(scripts: NamespaceScripts, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await tryReadLive(scripts, ranges, options, attempt === attemptsMax ? Number.MAX_SAFE_INTEGER : looksMax);

@@ -76,7 +76,7 @@ return out
 
 /**
  * Entries as of a past revision. ARGV: 3 limit, 4 reverse, 5 values, 6 at, 7 the time by which expiry is judged ('' = that revision's), 8… ranges as for reading.
- * Answers: facts, the range and key to go on from, then range, id, header, value.
+ * Answers: facts, the range and key to continue from, then range, id, header, value.
  * Unordered inside a window of keys: JavaScript sorts. What was there at a revision never changes, so an answer may be asked for in pieces.
  */
 export const pastScript = luaScript(

@@ -42,13 +42,13 @@ export const lostAnswer = (cause?: unknown): HoldfastError =>
   });
 
 export const notConfirmed = (what: string): HoldfastError =>
-  new HoldfastError("outcome_unknown", `The write stands on the primary, but ${what}: a failover now could lose it.`, {
+  new HoldfastError("outcome_unknown", `The write was stored on the primary, but ${what}: a failover now could lose it.`, {
     hint: "Check the replicas (INFO replication); ask again with the same request key, or read. Without wait_replicas and wait_aof in the store's URL nobody waits for this.",
   });
 
 export const noTlsError = (cause?: unknown): HoldfastError =>
   new HoldfastError("store_unsupported", "The server does not speak TLS.", {
-    hint: "Use redis:// in place of rediss:// in the store's URL (only where nobody else can listen), or name the port on which it speaks TLS.",
+    hint: "Use redis:// in place of rediss:// in the store's URL (only on a network where no one else can listen), or name the port on which it speaks TLS.",
     cause,
   });
 

@@ -93,7 +93,7 @@ function readAddresses(text: string, defaultPort: number, single: boolean): read
 
 function readDatabase(steps: readonly string[], topology: RedisSettings["topology"]): number {
   const [text = "0", ...more] = steps;
-  if (more.length > 0 || !/^\d{1,5}$/.test(text)) throw invalidInput("store", "after the host (and a Sentinel group) may only stand the number of a database, for example /0");
+  if (more.length > 0 || !/^\d{1,5}$/.test(text)) throw invalidInput("store", "only a database number may follow the host (and a Sentinel group), for example /0");
   if (topology === "cluster" && Number(text) !== 0) throw invalidInput("store", "a Redis Cluster has only database 0");
   return Number(text);
 }

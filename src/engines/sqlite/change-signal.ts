@@ -92,7 +92,7 @@ export class SqliteChangeSignal {
     for (const listener of [...(this.#listeners.get(namespace) ?? [])]) listener();
   }
 
-  /** Those who listen in this process, after what the event loop has at hand. What is due is told at the latest by `close`. */
+  /** Notifies listeners in this process after the current turn of the event loop, and in `close` at the latest. */
   notifySoon(namespace: string, clock: Clock): void {
     if (this.#due.size === 0) clock.turn(() => this.#notifyDue());
     this.#due.add(namespace);

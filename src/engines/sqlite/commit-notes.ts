@@ -3,8 +3,8 @@ import { crc32 } from "node:zlib";
 import type { Revision } from "../../store/store.ts";
 
 /**
- * The highest acknowledged revision of each namespace, noted outside the write-ahead log. SQLite drops everything behind a damaged frame of its log
- * without a word; a store that is then behind its own notes has lost commits that somebody relies on.
+ * The highest acknowledged revision of each namespace, noted outside the write-ahead log. SQLite silently drops everything behind a damaged frame of
+ * its log; a store that is then behind its own notes has lost commits that somebody relies on.
  *
  * A note is written after the commit's fsync and never synced itself: after a crash or a loss of power it may be old, never ahead. It counts only while
  * the store's file is the very one, unchanged, that it was written beside: a backup put in its place, a copy or a checkpoint makes it void.

@@ -145,7 +145,7 @@ function isWanted(row: ChainRow, { recorded }: LogQuery): boolean {
   return recorded.writer === undefined || row.writer === recorded.writer || row.agent === recorded.writer;
 }
 
-/** No condition when everything is asked for; many ranges as a balanced tree, because SQLite bounds how deep an expression may nest. */
+/** No condition when every row is wanted; many ranges as a balanced tree, because SQLite bounds how deep an expression may nest. */
 function inRanges(ranges: readonly Range[]): Condition[] {
   if (ranges.some((range) => range.start === "" && range.end === undefined)) return [];
   const either = (from: number, to: number): string => {

@@ -3,7 +3,7 @@ import { addSums } from "./add-sums.ts";
 import type { SqlDatabase } from "./driver.ts";
 import { damagedError, foreignError } from "./sqlite-errors.ts";
 
-/** "HFST": says in the file's header whose it is, so that another program's database is never touched. */
+/** "HFST": identifies the owner in the file's header, so that another program's database is never touched. */
 export const applicationId = 0x48465354;
 
 /** SQL, or work that SQL alone cannot do. */
@@ -72,7 +72,7 @@ export function migrate(database: SqlDatabase, backUp: (label: string) => void, 
     // Another process may have done it while this one waited for the lock.
     const from = requireOurs(database, steps.length);
     if (from < steps.length) {
-      // Inside the transaction: the file never shows a page that does not say whose it is.
+      // Inside the transaction: the file never shows a page without that identification.
       database.exec(`PRAGMA application_id = ${applicationId}`);
       for (const step of steps.slice(from)) {
         if (typeof step === "string") database.exec(step);

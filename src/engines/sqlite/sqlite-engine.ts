@@ -444,7 +444,7 @@ class SqliteEngine implements Engine {
     }
   }
 
-  /** What is in the log belongs into the file, wherever that is now; but where another's log has the name, somebody else may be at work. */
+  /** Checkpoints the log into the file, wherever that is now, unless another log has the name: then another process may be at work. */
   #closeAs(fileState: FileState, connection: Connection): void {
     if (fileState !== "gone" && fileState !== "replaced" && fileState !== "mixed") return connection.close();
     if (fileState !== "mixed" && this.#fileWatch.isAlone()) connection.takeLogAlong();

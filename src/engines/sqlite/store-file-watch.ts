@@ -96,7 +96,7 @@ export class StoreFileWatch {
   }
 
   /**
-   * While the replaced file is still open: its log and index must not be met under the new one's name, where SQLite would take them for its own.
+   * While the replaced file is still open: its log and index must not be found under the new one's name, where SQLite would take them for its own.
    * The log is kept under another name: commits of the replaced file may be in it and nowhere else, for whoever still has that file.
    */
   setCompanionsAside(): void {

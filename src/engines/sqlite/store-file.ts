@@ -160,7 +160,7 @@ function readHeaderBy(descriptors: readonly number[]): Buffer | undefined {
 }
 
 /**
- * Takes a name away from a file that must not be met under it, and says what it is called now. Another process may have done the same and made
+ * Renames a file that must not be found under its old name, and returns the new name. Another process may have done the same and made
  * a new file already: renaming is the one step that shows which file was taken, and what was taken by mistake is given back.
  */
 export function setAside(path: string, stale: FileIdentity): string | undefined {

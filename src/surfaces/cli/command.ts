@@ -23,7 +23,7 @@ export interface CliRuntime extends AsyncDisposable {
 }
 
 export interface OpenRequest {
-  /** The command stays and looks after the store meanwhile, as a server does: entries that expire are swept within about a second. */
+  /** The command keeps running and maintains the store, as a server does: entries that expire are swept within about a second. */
   readonly stays?: boolean;
   /** The command only looks: a store that is not there yet is `not_found`, and stays so. */
   readonly onlyLooks?: boolean;

@@ -21,20 +21,18 @@ export const importCommand: Command = {
     "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. Its access tokens come only with --with-tokens, and only where this store never had any. " +
     "Do that when the store it came from is no longer used; holdfast restore is for the others.",
   operands: "[path]",
-  operandMeanings: [
-    { name: "path", meaning: "The database file, or the folder with the files. May be left out with --from goldfish where --goldfish-dir or its variable says it." },
-  ],
+  operandMeanings: [{ name: "path", meaning: "The database file, or the folder with the files. Optional with --from goldfish if --goldfish-dir or its variable is set." }],
   flags: [
-    { name: "from", takes: "SOURCE", choices: sources, meaning: `Whose store it is: ${sources.join(", ")}. Found out from the content when not given.` },
+    { name: "from", takes: "SOURCE", choices: sources, meaning: `The system that wrote it: ${sources.join(", ")}. Default: detected from the content.` },
     {
       name: "folder",
       takes: "DIR",
       repeats: true,
       meaning: "A project's folder: Goldfish entries of a workspace of that name go to it. The current folder counts by itself. May be repeated.",
     },
-    { name: "to-namespace", takes: "NAME", meaning: "Of an export with one namespace: what it is to be called here." },
-    { name: "with-tokens", meaning: "Of an export: import its access tokens too. Whoever holds one of them can then use this store's server." },
-    { name: "undo", meaning: "Of an export: empty what a broken-off import of this file left." },
+    { name: "to-namespace", takes: "NAME", meaning: "Import a single-namespace export under this name." },
+    { name: "with-tokens", meaning: "Also import the access tokens of an export. Their holders can then use this store's server." },
+    { name: "undo", meaning: "Remove what an interrupted import of this export left behind." },
     { name: "dry-run", meaning: "Show what would happen, and change nothing." },
     { name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." },
   ],

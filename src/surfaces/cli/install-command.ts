@@ -107,7 +107,8 @@ async function changeClient(action: "install" | "uninstall", { host, flags, word
 
 async function confirmed(host: CliHost, yes: boolean, json: boolean): Promise<boolean> {
   if (yes) return true;
-  if (!host.stdinIsTerminal || json) throw new HoldfastError("invalid_input", "--yes: is needed where nobody can be asked; nothing was changed", { details: { field: "--yes" } });
+  if (!host.stdinIsTerminal || json)
+    throw new HoldfastError("invalid_input", "--yes: is required when stdin is not a terminal or with --json; nothing was changed", { details: { field: "--yes" } });
   host.stdout.write("Change these files? [y/N] ");
   for await (const chunk of host.stdin()) return /^\s*y(es)?\s*$/i.test(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
   return false;

@@ -28,7 +28,7 @@ export const leaseExecCommand: Command = {
   ],
   flags: [
     { name: "ttl", takes: "DURATION", meaning: "How long the lease lasts without a renewal; it is renewed after a third of that. Default: 60s." },
-    { name: "wait", takes: "DURATION", meaning: "Wait in line this long for the lease. Default: do not wait." },
+    { name: "wait", takes: "DURATION", meaning: "Wait up to this long for the lease. Default: do not wait." },
     { name: "grace", takes: "DURATION", meaning: "Time between SIGTERM and SIGKILL. Default: 5s." },
   ],
   examples: ["holdfast lease exec deploy -- ./deploy.sh", "holdfast lease exec deploy --ttl 30s --wait 10m -- make release"],

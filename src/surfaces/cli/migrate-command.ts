@@ -18,14 +18,14 @@ export const migrateCommand: Command = {
     "The destination's namespaces must be empty. Exit code 1 when the comparison found a difference: the source is then open and unchanged.",
   operands: "<from> <to>",
   operandMeanings: [
-    { name: "from", meaning: "The URL of the store that is there." },
-    { name: "to", meaning: "The URL of the store to move to. A file is created." },
+    { name: "from", meaning: "The URL of the existing store." },
+    { name: "to", meaning: "The URL of the store to move to. A SQLite file is created." },
   ],
   flags: [
-    { name: "copy", meaning: "Leave the source open: a second store that goes its own way from now on. Both give the same tokens, so let only one of them guard anything." },
-    { name: "replace-moved", meaning: "Come back: where a destination's namespace was itself moved away from there, clear what is left of it first." },
+    { name: "copy", meaning: "Leave the source open. The two stores diverge from then on and hand out the same fencing tokens, so use only one of them for locking." },
+    { name: "replace-moved", meaning: "Move back: if a namespace was moved away from the destination before, clear what is left of it first." },
     { name: "dry-run", meaning: "Show what would be moved and whether it can be, and change nothing." },
-    { name: "undo", meaning: "Take back a migration that did not end: empty the destination, open the source." },
+    { name: "undo", meaning: "Undo an unfinished migration: clear the destination and reopen the source." },
   ],
   examples: [
     "holdfast migrate sqlite:./state.db postgres://holdfast@db.internal/holdfast",
@@ -47,7 +47,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   const [from, to, ...others] = words;
   if (from === undefined || to === undefined) throw invalidInput(from === undefined ? "<from>" : "<to>", "is missing; give the URLs of both stores");
   if (others.length > 0) throw invalidInput("<to>", "must be the last argument");
-  if (flags.undo === true && (flags.copy === true || flags["dry-run"] === true)) throw invalidInput("--undo", "stands alone");
+  if (flags.undo === true && (flags.copy === true || flags["dry-run"] === true)) throw invalidInput("--undo", "cannot be combined with --copy or --dry-run");
   await using source = await host.open(storeFlags(flags, from), { onlyLooks: true });
   const dryRun = flags["dry-run"] === true;
   if (source.config.readOnly && !dryRun) throw new HoldfastError("read_only", "migrate changes both stores, and this command was started read-only.");
@@ -63,7 +63,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   const replacesMoved = flags["replace-moved"] === true;
   if (dryRun) return await showPlan(host, ends, namespaces, report, json, replacesMoved);
   if (flags.undo === true) return await undo(host, ends, namespaces, report, json);
-  return await interruptible(host, "stopped; the source is open. The same command goes on from here, --undo takes it back.", (signal) =>
+  return await interruptible(host, "stopped; the source is open. Run the same command to continue, or with --undo to take it back.", (signal) =>
     moveAll({ host, ends, namespaces, report, json, signal, staysOpen: flags.copy === true, replacesMoved }),
   );
 }

@@ -13,7 +13,7 @@ export const parameterMeanings: Readonly<Record<string, string>> = {
   confirm: "The namespace's name, to show that you mean it.",
   content: "The note's text, in Markdown.",
   context: "The session's context: a JSON object, @FILE or - for standard input.",
-  continues: "The id of the checkpoint that this one goes on from.",
+  continues: "The id of the checkpoint that this one continues.",
   core_question: "What the research wants to know.",
   cursor: "Where the page before ended.",
   depth: "How much to restore.",

@@ -20,11 +20,11 @@ export const restoreCommand: Command = {
   operands: "[file]",
   operandMeanings: [{ name: "file", meaning: "What holdfast backup or export wrote. May be left out with --in-place --at." }],
   flags: [
-    { name: "at", takes: "WHEN", meaning: "A revision, or a time such as 2026-11-15T10:00:00Z: the state as of then." },
-    { name: "to-namespace", takes: "NAME", meaning: "Of a file with one namespace: what it is to be called here." },
-    { name: "in-place", meaning: "Change the namespace that is in use (--namespace) back." },
+    { name: "at", takes: "WHEN", meaning: "Restore the state as of a revision, or of a time such as 2026-11-15T10:00:00Z." },
+    { name: "to-namespace", takes: "NAME", meaning: "Restore a file with a single namespace under this name." },
+    { name: "in-place", meaning: "Restore into the namespace that is in use (--namespace)." },
     { name: "dry-run", meaning: "Read and check the file, and change nothing." },
-    { name: "undo", meaning: "Empty what a broken-off restore of this file left." },
+    { name: "undo", meaning: "Remove what an interrupted restore of this file left behind." },
     { name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." },
   ],
   examples: [

@@ -22,15 +22,20 @@ const tokenCreateCommand: Command = {
     "A token is for all servers on the same store. Its name is what history writes beside every change that is made with it; give each agent or person their own.",
   operands: "",
   flags: [
-    { name: "name", takes: "NAME", meaning: "Who will use it: letters, digits, space and . _ @ -. Needed." },
-    { name: "role", takes: "ROLE", choices: roles, meaning: "read: tools that change nothing; write: all but what clears a namespace; admin: everything, and tokens. Needed." },
+    { name: "name", takes: "NAME", meaning: "Name of the token's user: letters, digits, space and . _ @ -. Required." },
+    {
+      name: "role",
+      takes: "ROLE",
+      choices: roles,
+      meaning: "read: tools that change nothing; write: everything except clearing a namespace; admin: everything, including tokens. Required.",
+    },
     {
       name: "namespace",
       takes: "NAME",
       repeats: true,
       meaning: "A namespace it may use; may be repeated, the first is its default. '*' is every one. Without it: the one this command works in.",
     },
-    { name: "expires", takes: "DURATION", meaning: "How long it is valid, for example 90d. Without it: until it is revoked." },
+    { name: "expires", takes: "DURATION", meaning: "How long the token is valid, for example 90d. Default: until it is revoked." },
   ],
   examples: [
     "holdfast token create --name ci --role write --namespace builds",
@@ -107,7 +112,7 @@ function readDuration(text: string): number {
 function namespacesOf(given: Invocation["flags"][string] | undefined, configured: string): AccessToken["namespaces"] {
   const names = given === undefined ? [configured] : typeof given === "string" ? [given] : (given as readonly string[]);
   if (!names.includes("*")) return names;
-  if (names.length > 1) throw invalidInput("--namespace", "'*' is every namespace and stands alone");
+  if (names.length > 1) throw invalidInput("--namespace", "'*' means every namespace and cannot be combined with others");
   return "*";
 }
 

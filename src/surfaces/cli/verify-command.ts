@@ -11,8 +11,8 @@ export const verifyCommand: Command = {
     "Takes about a minute, with --quick a quarter of that. Exit code 0 when every guarantee held, 1 when one was broken, 130 when it was interrupted (Ctrl-C): it ends its workers and cleans up then too.",
   operands: "",
   flags: [
-    { name: "quick", meaning: "About a fifth of the work." },
-    { name: "seed", takes: "NUMBER", meaning: "Choose the same times to kill and stop as an earlier run did." },
+    { name: "quick", meaning: "Run about a fifth of the work." },
+    { name: "seed", takes: "NUMBER", meaning: "Repeat the random choices of an earlier run: when processes are killed and stopped." },
   ],
   examples: ["holdfast verify", "holdfast verify --quick --json", "holdfast verify --store sqlite:./state.db"],
   run: runVerifyCommand,

@@ -10,12 +10,12 @@ export const watchCommand: Command = {
   path: ["watch"],
   summary: "Print every change of a key, or of all keys with a prefix, as it happens",
   details:
-    "One line per change, in order, none skipped, none twice. Each line shows its revision; --after with the last one seen goes on where an earlier watch ended. An entry whose time is up is told as expired within about a second: watch looks after the store as a server does, unless it was started read-only (then a running server must). Ends with Ctrl-C (exit code 130), or after --count changes.",
+    "One line per change, in order, none skipped, none twice. Each line shows its revision; pass the last one seen with --after to continue where an earlier watch ended. Expired entries are reported within about a second: watch maintains the store as a server does, unless it was started read-only (then a running server must). Ends with Ctrl-C (exit code 130), or after --count changes.",
   operands: "<key|prefix*>",
   operandMeanings: [{ name: "key|prefix*", meaning: "A key, or a prefix followed by *; a * that belongs to the key's end is written \\*." }],
   flags: [
-    { name: "after", takes: "REVISION", meaning: "Begin after this revision instead of now." },
-    { name: "count", takes: "N", meaning: "End after this many changes." },
+    { name: "after", takes: "REVISION", meaning: "Start after this revision instead of now." },
+    { name: "count", takes: "N", meaning: "Stop after this many changes." },
   ],
   examples: ["holdfast watch build/status", "holdfast watch 'build/*' --json --after 120"],
   run: runWatch,

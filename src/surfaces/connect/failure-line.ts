@@ -73,7 +73,7 @@ const refusals: Readonly<Record<number, (server: string) => Failure>> = {
     message: `${server} wants a credential that it knows.`,
     hint: "Set HOLDFAST_TOKEN to a token of that server, or name a file that holds one with --token-file; holdfast token create makes one there.",
   }),
-  403: (server) => ({ code: "forbidden", message: `${server} does not let this caller in.` }),
+  403: (server) => ({ code: "forbidden", message: `${server} does not allow this caller.` }),
   404: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
   405: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
 };

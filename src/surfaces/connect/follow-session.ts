@@ -18,7 +18,7 @@ export interface FollowOptions {
 
 /**
  * The stream on which a server of the earlier revisions speaks by itself: opened again whenever it breaks, from the last event on that was seen.
- * Ends when the server has none, or does not let us in.
+ * Ends when the server has none, or rejects us.
  */
 export async function followSession({ remote, connection, renewsCredential, retryDelay, signal, pass, onMissed, onRefused }: FollowOptions): Promise<void> {
   let sessionId = connection.session.id;
@@ -39,7 +39,7 @@ export async function followSession({ remote, connection, renewsCredential, retr
       continue;
     }
     retryDelay.reset();
-    // In a new session, or without a place to go on from, nobody knows what was said meanwhile.
+    // In a new session, or without an event id to continue from, missed events are unknown.
     if (!isFirst && lastEventId === undefined) onMissed(connection.session.subscribed);
     try {
       for await (const { id, data } of readAnswerEvents(response)) {

@@ -31,7 +31,7 @@ export interface KeepListeningOptions {
 }
 
 /**
- * A subscription that lasts as long as its client wants it: where the server stops or the connection breaks, it is asked for again, the client is told
+ * A subscription that lasts as long as its client wants it: where the server stops or the connection breaks, it is opened again, the client is notified
  * that everything it listens to may have changed, and of the second confirmation it hears nothing. Rejects when the first attempt fails.
  */
 export async function keepListening({ listened, signal, open, wait, pass, deliver }: KeepListeningOptions): Promise<void> {

@@ -10,7 +10,7 @@ export interface ServerMessage {
   readonly error?: unknown;
 }
 
-/** The server has answered, but not what it was asked: asking again would bring no more. The message goes on from the server's address. */
+/** The server has answered, but not what it was asked: asking again would not help. The message follows the server's address. */
 export class WrongAnswer extends Error {}
 export const noMcp = "answered with something that is no MCP";
 

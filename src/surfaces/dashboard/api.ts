@@ -51,7 +51,7 @@ export interface ActivityAnswer {
 
 /**
  * GET /api/ns/:namespace/events?after=REVISION, server-sent: `hello`, `change` (an ActivityItem) and `compacted` (read everything again: what came before is no
- * longer kept, or was too much to tell one by one; the stream goes on from there). `after`: a revision, or the id of the last event received.
+ * longer kept, or was too much to report one by one; the stream continues from there). `after`: a revision, or the id of the last event received.
  */
 export interface Hello {
   readonly revision: number;
@@ -272,7 +272,7 @@ export interface JournalRow {
   readonly atMs: number;
   readonly workspace: string;
   readonly text: string;
-  /** What the writer said beside it of the work at hand. */
+  /** What the writer said beside it about the current work. */
   readonly context?: string;
   /** Written for every workspace. */
   readonly global?: boolean;

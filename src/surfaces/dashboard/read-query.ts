@@ -21,7 +21,7 @@ export function readQuery<Parameters extends Readonly<Record<string, Parameter<u
 }
 
 function only(given: readonly string[], name: string): string | undefined {
-  if (given.length > 1) throw invalidInput(name, "must stand once");
+  if (given.length > 1) throw invalidInput(name, "must be given once");
   return given[0];
 }
 
@@ -51,7 +51,7 @@ export const requiredText =
 export const textList =
   (countMax: number, bytesMax: number): Parameter<readonly string[]> =>
   (given, name) => {
-    if (given.length > countMax) throw invalidInput(name, `may stand at most ${countMax} times`);
+    if (given.length > countMax) throw invalidInput(name, `may be given at most ${countMax} times`);
     return given.map((value) => checkedText(value, name, bytesMax));
   };
 

@@ -27,7 +27,7 @@ const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs
   ...(lastUsedAtMs === undefined ? {} : { lastUsedAtMs }),
 });
 
-/** Whoever looks after some namespaces sees and makes tokens for those alone: a token for more would be a way to more. */
+/** Administrators of some namespaces see and create tokens for those alone: a token for more would give them more. */
 const listAll: ApiRoute = {
   method: "GET",
   path: "/api/tokens",

@@ -73,7 +73,7 @@ const carriedCharactersMax = 1_500;
 const filesMax = 50;
 
 async function preCompact({ scope, gitEnvironment, ttlMs, timeoutMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
-  // Git would go on looking where a workspace ends: a home folder under version control is nobody's project.
+  // Git would search above the workspace: a home folder under version control is not a project.
   const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
   const [written, repository, open] = await Promise.all([
     lastWritten(scope, workspace),

@@ -152,13 +152,13 @@ type Found = { readonly is: "good"; readonly principal: Principal; readonly fres
 const wanted = (headers: Readonly<Record<string, string>>): Refusal =>
   new Refusal("unauthenticated", "This server wants a token.", { hint: "Send it as Authorization: Bearer TOKEN. holdfast token create makes one.", headers });
 
-/** The same words for every reason: which one it was is nobody's business who does not have a valid token. */
+/** One message for every reason: callers without a valid token must not learn which one it was. */
 const wrong = (headers: Readonly<Record<string, string>>): Refusal =>
   new Refusal("unauthenticated", "The credential is not valid here: it is malformed, unknown, expired or revoked.", {
     hint: "Send Authorization: Bearer TOKEN with a token of this server.",
     headers,
   });
 
-/** Whether anybody could be let in from outside: a server that is bound to a wider address must not start without. */
+/** Whether any remote caller could authenticate: a server that is bound to a wider address must not start without. */
 export const hasUsableCredential = async (store: Store, jwtIssuer: string | undefined): Promise<boolean> =>
   (jwtIssuer !== undefined && jwtIssuer !== "") || (await hasToken({ store }));

@@ -12,7 +12,7 @@ export interface EventStreamOptions {
 const comment = ": keep-alive\n\n";
 
 /**
- * Writes events as they come, one at a time: the next is asked for when the client has taken this one, so that a slow reader makes the source wait
+ * Writes events as they come, one at a time: the next is requested when the client has taken this one, so that a slow reader makes the source wait
  * and not this process grow. A source that fails rejects and leaves the answer without its end.
  */
 export async function sendEvents(response: ServerResponse, events: AsyncIterable<ServerSentEvent>, { heartbeatMs, signal }: EventStreamOptions): Promise<void> {

@@ -20,7 +20,7 @@ interface Bucket {
 }
 
 /**
- * How many credentials that nobody knows yet are looked up, for each peer and in all: the store is asked for each, and a signature costs time.
+ * How many unknown credentials are looked up, per peer and in total: each costs a read of the store or the check of a signature.
  * It is taken before the lookup and given back when the credential was good, so that guesses made at one moment are counted too.
  */
 export class GuessLimit {

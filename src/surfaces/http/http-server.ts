@@ -44,7 +44,7 @@ export interface RouteTools {
   readBody(exchange: Exchange): Promise<Buffer>;
   /** The answer becomes a stream that stays open; throws where too many are. */
   openStream(exchange: Exchange, kind: StreamKind, namespace: string): void;
-  /** The request has begun to wait for something. `end`: it must wait no longer. What it gives is to be called when the wait is over. */
+  /** The request has begun to wait for something. `end`: it must wait no longer. Call the returned function when the wait is over. */
   openWait(exchange: Exchange, namespace: string, end: () => void): () => void;
   /** The request holds one message more; throws where its principal sends too many. */
   charge(exchange: Exchange): void;
@@ -94,7 +94,7 @@ export class HttpServer {
       },
       (request, response) => void this.#serve(request, response, false),
     );
-    // Node would drop the headers over a limit without a word, and with them what a proxy has added last: that the request is not from here.
+    // Node would silently drop the headers over a limit, and with them what a proxy has added last: that the request is not from here.
     this.server.maxHeadersCount = 0;
     this.server.on("checkContinue", (request, response) => void this.#serve(request, response, true));
     this.server.on("connection", (socket: Socket) => {

@@ -41,7 +41,7 @@ export class IssuerKeys {
     this.#options = options;
   }
 
-  /** Whether one of the keys at hand has this id; true while there are none. */
+  /** Whether one of the known keys has this id; true while there are none. */
   mayHave(kid: unknown): boolean {
     return kid === undefined || this.#ids === undefined || this.#ids.has(kid);
   }

@@ -20,7 +20,7 @@ import type { StaticFiles } from "./static-files.ts";
 import type { Tenants } from "./tenants.ts";
 import { principalKey } from "./tenants.ts";
 
-/** Where a request goes; found before anybody is asked for a credential. */
+/** Where a request goes; determined before any credential is checked. */
 export interface Route {
   /** What stands for itself, with `:namespace` and the like for the rest. */
   readonly pattern: string;

@@ -61,7 +61,7 @@ export class Tenants {
     return namespace;
   }
 
-  /** Refuses alike whether the namespace exists, is somebody else's or is nobody's business. */
+  /** Refuses alike whether the namespace does not exist or the caller may not use it. */
   baseFor(principal: Principal, namespace: string): ToolBase {
     if (!mayUse(principal, namespace) || isReservedNamespace(namespace)) throw noNamespace();
     const servers = this.#servers[principal.namespaces === "*" ? "store" : "namespace"];

@@ -57,7 +57,7 @@ export interface Research {
   save(checkpoint: ResearchInput, options?: WriteOptions): Promise<SaveCheckpointResult & Mirrored>;
   /** Newest first, or with `query` best first; give `next` back as `after` for the next page. */
   list(options?: Partial<ListQuery>): Promise<CheckpointPage>;
-  /** By the full id or a part that only one checkpoint has. `context`: the same as a text to go on from, stored words marked as such. */
+  /** By the full id or a part that only one checkpoint has. `context`: the same as a text to continue from, with stored text marked as such. */
   load(idOrPart: string): Promise<{ readonly checkpoint: ResearchCheckpoint; readonly context: string }>;
 }
 

@@ -33,7 +33,7 @@ export class FastPath {
 
   /**
    * What the SDK must be told first when it joins a connection that was opened here, so that it serves the same era.
-   * Its answer is nobody's business: the id is a secret between us and it.
+   * Its answer goes to no client: the id is a secret between us and it.
    */
   get opening(): Request | undefined {
     return this.#opening;

@@ -18,7 +18,7 @@ export interface TransportCall extends ToolCall {
   onWait?(end: () => void): () => void;
 }
 
-/** One request, as a span tells of it. */
+/** One request, as a span reports it. */
 export interface TracedRequest {
   readonly method: string;
   readonly id?: RequestId;

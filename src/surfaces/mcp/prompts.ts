@@ -64,7 +64,7 @@ const definitions: readonly Definition[] = [
   {
     name: "checkpoint",
     title: "Write down where the work stands",
-    description: "Save an entry in the work journal that is enough to go on from without this conversation.",
+    description: "Save an entry in the work journal that is enough to continue without this conversation.",
     isOffered: (has) => has("checkpoint"),
     arguments: () => [{ name: "focus", description: "What the entry must not leave out." }],
     opening: "Write down where this work stands, with the Holdfast tools:",

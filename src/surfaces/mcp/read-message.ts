@@ -5,7 +5,7 @@ import { isPlainObject, isRequestId, rpcErrors } from "./json-rpc.ts";
 
 export const messageLimits = {
   bytesMax: 8_388_608,
-  /** A longer message is still read up to here, only to refuse it under its own id: its sender would wait in vain otherwise. */
+  /** A longer message is still read up to here, only to refuse it under its own id: otherwise its sender would wait for an answer that never comes. */
   refusableBytesMax: 33_554_432,
   /** Values may be nested 64 deep (see store limits); the envelope around them adds a few. */
   depthMax: 128,
@@ -89,7 +89,7 @@ const refuse = (id: RequestId | null, code: number, problem: string): ReadResult
 
 const requestMembers = new Set(["jsonrpc", "id", "method", "params"]);
 
-/** The SDK drops a message of the wrong shape without a word; its sender deserves to know. */
+/** The SDK silently drops a message of the wrong shape; its sender deserves to know. */
 function shapeProblem(value: Record<string, unknown>): string | undefined {
   if (value.jsonrpc !== "2.0") return 'jsonrpc: must be "2.0"';
   if ("id" in value && !isRequestId(value.id)) return "id: must be a string or a whole number";

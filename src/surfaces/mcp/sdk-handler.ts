@@ -100,7 +100,7 @@ export class SdkHandler {
     return this.#unansweredCount;
   }
 
-  /** Should the SDK have dropped requests without a word, they must not count as running for ever. */
+  /** Requests that the SDK dropped silently must not count as running for ever. */
   forgetUnanswered(): void {
     this.#unanswered.clear();
     this.#unansweredCount = 0;

@@ -34,7 +34,7 @@ export interface Loaded {
   readonly records: number;
   /** Where the history that was brought in ends. */
   readonly through: Revision;
-  /** Where the namespace goes on from. */
+  /** Where the namespace continues. */
   readonly revision: Revision;
 }
 
@@ -133,7 +133,7 @@ async function checkFile({ path, into, until, clock, signal, onProgress }: Pick<
     }
     if (part.is === "namespace") {
       if (part.facts.clockMs > clock.nowMs() + aheadMsMax)
-        throw invalidInput("<file>", `the clock of the namespace ${JSON.stringify(part.namespace)} lies in the future; check this machine's clock. Nothing was changed`);
+        throw invalidInput("<file>", `the clock of the namespace ${JSON.stringify(part.namespace)} is ahead of this machine's; check this machine's clock. Nothing was changed`);
       close();
       current = into.has(part.namespace) ? { namespace: part.namespace, facts: part.facts } : undefined;
       if (current !== undefined) chosen.set(part.namespace, part.facts);

@@ -10,7 +10,7 @@ const attemptsMax = 5;
 const companions = ["-wal", "-journal"] as const;
 
 /**
- * Reads a private copy of somebody else's database. Opening the file itself, even read-only, would leave a `-shm` beside it,
+ * Reads a private copy of another program's database. Opening the file itself, even read-only, would leave a `-shm` beside it,
  * and could fold its write-ahead log into it: an original must stay as it is to the byte.
  */
 export async function readDatabaseCopy<Answer>(path: string, read: (database: SqlDatabase) => Answer): Promise<Answer> {

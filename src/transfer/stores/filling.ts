@@ -6,7 +6,7 @@ import type { Engine, NamespaceFacts, Revision, Seal, StoredRecord } from "../..
 import { readFacts } from "./change-seal.ts";
 import type { Side } from "./compare-namespaces.ts";
 
-/** How far a copy has come, kept in the destination's seal: whoever runs the same again goes on from here. */
+/** How far a copy has come, kept in the destination's seal: running the same command again continues from here. */
 export interface Progress {
   /** Which job fills the namespace, in words: only the same one may go on with it. */
   readonly by: string;

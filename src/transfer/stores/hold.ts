@@ -23,7 +23,7 @@ type Holds = Readonly<Record<string, number>>;
 
 /** One run's part in the seal of a source: keeps what is still to be copied from being compacted, and for a mover stops writers at the end. Leaves alone what is another's. */
 export class Hold {
-  /** Whose it is: this run's, and no other's. */
+  /** The owner: this run, and no other. */
   readonly by = randomHex(16);
   readonly #side: Side;
   readonly #clock: Clock;

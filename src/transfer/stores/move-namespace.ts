@@ -73,7 +73,7 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
     if (staysOpen) await hold.release();
     return { ok: true, facts, records: compared.records, sha256: compared.sha256, pausedMs };
   } catch (error) {
-    // Where even that fails, the first failure is the one to tell of.
+    // If even that fails, report the first failure.
     await hold.release().catch(() => {});
     throw error;
   }

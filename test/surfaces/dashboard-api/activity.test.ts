@@ -93,7 +93,7 @@ describe("activity", () => {
 describe("a wrong question", () => {
   const wrong: [string, string, Record<string, string | string[]>, RegExp][] = [
     ["an unknown parameter", "activity", { limt: "5" }, /^limt: unknown parameter; allowed: before, limit, kind, subject, who, heartbeats$/],
-    ["a parameter that stands twice", "activity", { limit: ["5", "6"] }, /^limit: must stand once$/],
+    ["a parameter that stands twice", "activity", { limit: ["5", "6"] }, /^limit: must be given once$/],
     ["a limit that is too high", "activity", { limit: "201" }, /^limit: must be a whole number from 1 to 200$/],
     ["a limit of nothing", "keys", { limit: "0" }, /^limit: must be a whole number from 1 to 200$/],
     ["a limit that is no number", "keys", { limit: "1e2" }, /^limit: must be a whole number/],

@@ -41,7 +41,7 @@ describe("the name of a token", () => {
     for (const name of ["Pat", "pat", "Ｐat", "Omar", "omar"])
       expect([name, await refusalOf(make(lead, { name }))]).toEqual([
         name,
-        { code: "invalid_input", message: expect.stringMatching(/^name: is somebody else's here/), details: { field: "name" } },
+        { code: "invalid_input", message: expect.stringMatching(/^name: is already taken/), details: { field: "name" } },
       ]);
     expect(await count()).toBe(2);
     await make(wide, { name: "Pat" });

@@ -52,7 +52,7 @@ describe("token create", () => {
     ["an empty name", ["--name", "", "--role", "read"], /--name: must begin/],
     ["a namespace that cannot be", ["--name", "a", "--role", "read", "--namespace", "../x"], /--namespace: must begin/],
     ["the namespace of the system", ["--name", "a", "--role", "read", "--namespace", ".system"], /--namespace: must begin/],
-    ["a star among others", ["--name", "a", "--role", "read", "--namespace", "x", "--namespace", "*"], /--namespace: '\*' .*stands alone/],
+    ["a star among others", ["--name", "a", "--role", "read", "--namespace", "x", "--namespace", "*"], /--namespace: '\*' .*cannot be combined/],
     ["a time that is none", ["--name", "a", "--role", "read", "--expires", "soon"], /--expires: must be a duration/],
     ["no time", ["--name", "a", "--role", "read", "--expires", "0"], /--expires: must be a duration/],
     ["too much time", ["--name", "a", "--role", "read", "--expires", "99999d"], /--expires: must be between/],
@@ -106,7 +106,7 @@ describe("token revoke", () => {
   test("wants --yes where nobody can be asked", async () => {
     const { run, json } = openCommandLine();
     const { id } = await json(...ci);
-    expect(await run(["token", "revoke", id as string])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes: is needed") });
+    expect(await run(["token", "revoke", id as string])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes: is required") });
     expect(await json("token", "revoke", id as string, "--yes")).toEqual({ id, name: "ci", revoked: true });
     expect(await json("token", "revoke", id as string, "--yes")).toMatchObject({ error: { code: "not_found" } });
   });

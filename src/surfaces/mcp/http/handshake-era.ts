@@ -268,7 +268,7 @@ export const isHandshakeVersion = (version: string): boolean => (handshakeVersio
 const sessionIdOf = ({ headers }: IncomingMessage): string | undefined => headers["mcp-session-id"] as string | undefined;
 const callName = ({ id }: McpSession, requestId: RequestId): string => `${id} ${JSON.stringify(requestId)}`;
 
-/** Somebody else's, one that has ended and one that never was answer alike. */
+/** A session of another caller, one that has ended and one that never existed get the same answer. */
 const refuseSession = ({ response }: McpPost, id: RequestId | null): void => sendRpcFailure(response, 404, -32_001, "Session not found", id);
 
 /** Outside a session there is nothing to be heard and nothing to end. Whoever opens the address in a browser reads this. */

@@ -41,7 +41,7 @@ export class HttpCall extends DirectCall implements TransportCall {
   }
 }
 
-/** What a span tells of the request that carried the message. */
+/** What a span reports about the request that carried the message. */
 export const originOf = ({ headers, httpVersion, socket }: IncomingMessage): CallOrigin => ({
   protocolVersion: headers["mcp-protocol-version"] as string | undefined,
   context: { traceparent: headers.traceparent, tracestate: headers.tracestate },

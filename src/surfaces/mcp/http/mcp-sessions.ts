@@ -24,7 +24,7 @@ export const sessionKnownMs = 5_000;
 const sessionsKnownMax = 10_000;
 const streamsWatchedMax = 65_536;
 
-/** What a session of the handshake era holds: how much it subscribed to. Whose it is stands in its key, what it subscribed to in entries of their own. */
+/** What a session of the handshake era holds: how much it subscribed to. Its owner is part of its key; its subscriptions are separate entries. */
 interface SessionRecord {
   readonly count: number;
   readonly bytes: number;

@@ -11,7 +11,7 @@ export const urisPerCallerMax = 32_768;
 
 /** Told of every change of what it subscribed to. */
 export interface UpdateListener {
-  /** Whose it is: all that a caller listens to in one namespace is counted together. */
+  /** The owner: all subscriptions of a caller in one namespace are counted together. */
   readonly caller: string;
   onUpdate(uri: string, revision: Revision): void;
 }

@@ -143,7 +143,7 @@ export class SdkHttpHandler {
   #server({ context: { greeting, calls, resources }, subscriptions, connection, request, call }: Handshaken): Server {
     const { log, fixtures } = this.#options;
     const origin = calls.spans && request && originOf(request);
-    // The call's own signal is asked for by nobody here: the SDK has one for each request.
+    // The call's own signal is not used here: the SDK has one for each request.
     const answering: SdkParts["answering"] = (signal, work) => work({ signal, gate: call.gate, onWait: (end) => call.onWait(end) });
     const server = createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, answering });
     fixtures?.extend(server);
