@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openEngine } from "../src/engines/open-store.ts";
 import { systemClock } from "../src/kernel/clock.ts";
-import { findText } from "../src/search/find-text.ts";
+import { searchHits } from "../src/search/find-text.ts";
 import { indexText } from "../src/search/index-text.ts";
 import { openNamespaceStore } from "../src/store/namespace-store.ts";
 import { prepareCommit } from "../src/store/prepare-commit.ts";
@@ -41,7 +41,7 @@ export async function measureSearch({ folder, progress }: Surroundings): Promise
     for (let i = 0; i < questions; i += 1) {
       const question = Array.from({ length: 2 + (i % 4) }, anyWord).join(" ");
       const beforeMs = performance.now();
-      const { hits } = await findText(store, { areas: [area], question, limit: 10, coverageMin: 0 });
+      const { hits } = await searchHits(store, { areas: [area], question });
       takenMs.push(performance.now() - beforeMs);
       if (hits.length > 0) found += 1;
     }

@@ -1,6 +1,7 @@
-import { findText, relevantCoverageMin } from "../../src/search/find-text.ts";
+import { findText, gradeOf } from "../../src/search/find-text.ts";
 import { questionTerms } from "../../src/search/index-text.ts";
-import { rank } from "../../src/search/ranking.ts";
+import type { Ranked } from "../../src/search/ranking.ts";
+import { rank, termsOf } from "../../src/search/ranking.ts";
 import { synonymsOf } from "../../src/search/synonyms.ts";
 import type { Abilities } from "../../src/search/tokenizer.ts";
 import { allAbilities } from "../../src/search/tokenizer.ts";
@@ -11,7 +12,7 @@ export interface Variant {
   readonly name: string;
   /** How notes are indexed; absent: as the product does. */
   readonly abilities?: Abilities;
-  ask(notes: NoteStore, question: string): ReturnType<typeof product.ask>;
+  ask(notes: NoteStore, question: string): Promise<readonly Ranked[]>;
 }
 
 /** What is shipped, by the way the tools take. */
@@ -26,20 +27,19 @@ export const ablations: readonly Variant[] = [
   without("parts of identifiers", { abilities: { ...allAbilities, parts: false } }),
   without("beginnings of words", { abilities: { ...allAbilities, beginnings: false } }),
   without("synonyms", { expand: () => [] }),
-  without("cut-off", { coverageMin: 0 }),
+  without("cut-off", { cutOff: false }),
 ];
 
-function without(
-  name: string,
-  { abilities, expand = synonymsOf, coverageMin = relevantCoverageMin }: { abilities?: Abilities; expand?: typeof synonymsOf; coverageMin?: number },
-): Variant {
+function without(name: string, { abilities, expand = synonymsOf, cutOff = true }: { abilities?: Abilities; expand?: typeof synonymsOf; cutOff?: boolean }): Variant {
   return {
     name: `without ${name}`,
     abilities,
     async ask({ store, areas }, question) {
-      const terms = questionTerms(question, { ...(abilities ?? allAbilities), expand });
-      const answer = await store.search({ areas, terms: terms.map(({ term }) => term) });
-      return rank(terms, answer, coverageMin).slice(0, answersCounted);
+      const wordings = [questionTerms(question, { ...(abilities ?? allAbilities), expand })];
+      const answer = await store.search({ areas, terms: termsOf(wordings) });
+      return rank(wordings, answer)
+        .filter((hit) => !cutOff || gradeOf(hit, 1) !== undefined)
+        .slice(0, answersCounted);
     },
   };
 }

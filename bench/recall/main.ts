@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ablations, product } from "./ablations.ts";
+import { blindHeading, measureBlind, renderBlind } from "./blind.ts";
 import type { Growth } from "./growth.ts";
 import { measureGrowth } from "./growth.ts";
 import type { LabelledSet } from "./labelled-set.ts";
@@ -11,13 +12,14 @@ import { renderRecall, replaceScores } from "./render-recall.ts";
 import type { Scores } from "./score.ts";
 import { score } from "./score.ts";
 
-const help = `npm run bench:recall -- [--half tune|test] [--entries COUNT] [--write] [--export FOLDER]
+const help = `npm run bench:recall -- [--half tune|test] [--entries COUNT] [--write] [--export FOLDER] [--blind SIZES]
 
 Asks the labelled questions of bench/recall/set and prints how many are answered, with ablations and times.
 
   --half HALF       which questions are scored (default test; settings were chosen on tune)
   --entries COUNT   size of the large store for the times (default 100000; 0 leaves the times out)
   --write           put the scores into docs/search.md
+  --blind SIZES     ask the blind set (bench/recall/blind) in stores of so many notes, for example 160,3000,30000, and nothing else
   --export FOLDER   write the set as notes.jsonl and questions.jsonl, and nothing else
 `;
 
@@ -36,6 +38,7 @@ const { values: flags } = parseArgs({
     entries: { type: "string", default: "100000" },
     write: { type: "boolean" },
     export: { type: "string" },
+    blind: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -43,6 +46,7 @@ const set = readLabelledSet(join("bench", "recall", "set"));
 
 if (flags.help === true) process.stdout.write(help);
 else if (flags.export !== undefined) exportSet(set, flags.export);
+else if (flags.blind !== undefined) await runBlind(flags.blind.split(",").map(Number));
 else await run();
 
 async function run(): Promise<void> {
@@ -57,6 +61,22 @@ async function run(): Promise<void> {
     process.stdout.write(text);
     const page = join("docs", "search.md");
     if (flags.write === true) writeFileSync(page, replaceScores(readFileSync(page, "utf8"), text));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runBlind(sizes: readonly number[]): Promise<void> {
+  if (!sizes.every((size) => Number.isSafeInteger(size) && size > 0)) throw new Error("--blind: must be whole numbers with commas between them");
+  mkdirSync("build", { recursive: true });
+  const folder = mkdtempSync(join("build", "recall-"));
+  try {
+    process.stdout.write(`${blindHeading}\n`);
+    for (const size of sizes)
+      for await (const row of measureBlind(folder, size, (text) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`))) {
+        if (process.stderr.isTTY) process.stderr.write("\r\u001b[K");
+        process.stdout.write(`${renderBlind(row)}\n`);
+      }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,13 +1,14 @@
 import { tokens } from "../search/tokenizer.ts";
 
 /**
- * Why a text was found, in words that people know: those of the question, and where another word stands for one of them, that of the text.
+ * Why a text was found, in words that people know: those of the question, and where a synonym stands for one of them, that of the text, marked.
  * Terms are stems and pieces, which nobody wrote.
  */
 export function matchedWords(matched: readonly string[], question: string, text: string): readonly string[] {
   const asked = wordsByTerm(question);
   const foreign = matched.some((term) => !asked.has(term)) ? wordsByTerm(text) : asked;
-  return [...new Set(matched.map((term) => asked.get(term) ?? foreign.get(term) ?? term))];
+  const wordOf = (term: string): string => asked.get(term) ?? (foreign.has(term) ? `${foreign.get(term)} (by a synonym)` : term);
+  return [...new Set(matched.map(wordOf))];
 }
 
 function wordsByTerm(text: string): ReadonlyMap<string, string> {

@@ -17,8 +17,15 @@ export interface Ranked {
   readonly key: string;
   /** Comparable within one answer only. */
   readonly score: number;
-  /** How much of what was asked the note speaks of: matched weight of the question's subjects over all of it, rare ones counting more. 0 to 1. */
+  /** How much of the best wording the note covers: matched weight of its subjects over all of them, rare ones counting more. 0 to 1. */
   readonly coverage: number;
+  /** By how much the rarity of what the note covers exceeds what chance gives among so many notes; of the best wording. */
+  readonly surplus: number;
+  /**
+   * The surplus as a multiple of what chance gives, weighed by the square of the coverage; the mean over the wordings. A chance match rarely
+   * happens to several independent wordings, and a note on the same subject leaves a part of each uncovered.
+   */
+  readonly agreement: number;
   /** The terms of the question that were found, the most telling first. */
   readonly matched: readonly string[];
 }
@@ -31,28 +38,103 @@ export interface QueryTerm {
   readonly subject: number | undefined;
 }
 
-/** The notes that cover enough of the question, best first. Written once, over counts that every engine gives alike, so the same question gets the same answer everywhere. */
-export function rank(question: readonly QueryTerm[], answer: SearchAnswer, coverageMin = 0): Ranked[] {
+/** The terms that all wordings together ask the engine for, each once. */
+export const termsOf = (wordings: readonly (readonly QueryTerm[])[]): readonly string[] => [...new Set(wordings.flat().map(({ term }) => term))];
+
+/**
+ * Best first. `answer` is for `termsOf(wordings)`. Written once, over counts that every engine gives alike, so the same question gets the same
+ * answer everywhere.
+ */
+export function rank(wordings: readonly (readonly QueryTerm[])[], answer: SearchAnswer): Ranked[] {
   const averageLength = answer.documents === 0 ? 1 : Math.max(1, answer.totalLength / answer.documents);
-  const documents = answer.documents + imaginedNotes;
-  const rarities = question.map((_, i) => Math.log(1 + (documents - (answer.frequencies[i] ?? 0) + 0.5) / ((answer.frequencies[i] ?? 0) + 0.5)));
-  const asked = askedBySubject(question, rarities);
-  const askedInAll = asked.reduce((sum, rarity) => sum + rarity, 0);
-  const gains = question.map(({ weight }, i) => weight * (rarities[i] as number));
-  // A search looks at thousands of notes: plain loops over two arrays that are used again for each.
-  const scored = new Float64Array(asked.length);
-  const met = new Float64Array(asked.length);
-  const weigh = (hit: SearchHit): { readonly hit: SearchHit; readonly score: number; readonly coverage: number } => {
-    scored.fill(0);
-    met.fill(0);
+  const chance = chanceOf(answer);
+  const terms = termsOf(wordings);
+  const rarities = raritiesOf(answer);
+  const weighers = wordings.map((wording) => openWeigher(wording, terms, rarities));
+  const best = new Float64Array(terms.length);
+  for (const { gains, positions } of weighers) for (const [n, i] of positions.entries()) best[i] = Math.max(best[i] as number, gains[n] as number);
+
+  const weigh = (hit: SearchHit): { readonly hit: SearchHit } & Pick<Ranked, "score" | "coverage" | "surplus" | "agreement"> => {
     const lengthFactor = saturation * (1 - lengthDiscount + (lengthDiscount * hit.length) / averageLength);
     let score = 0;
-    for (let i = 0; i < gains.length; i += 1) {
-      const found = (hit.weights[i] as number) / 100;
+    let coverage = 0;
+    let surplus = 0;
+    let agreement = 0;
+    for (const weigher of weighers) {
+      const weighed = weigher.weigh(hit, lengthFactor);
+      score += weighed.score;
+      coverage = Math.max(coverage, weighed.coverage);
+      const above = Math.max(weighed.covered - chance, 0);
+      surplus = Math.max(surplus, above);
+      agreement += (above / chance) * weighed.coverage ** 2;
+    }
+    return { hit, score: score / weighers.length, coverage, surplus, agreement: agreement / weighers.length };
+  };
+  const matchedTerms = ({ weights }: SearchHit): string[] =>
+    terms
+      .map((term, i) => ({ term, gain: (weights[i] as number) > 0 ? (best[i] as number) : 0 }))
+      .filter(({ gain }) => gain > 0)
+      .sort((a, b) => b.gain - a.gain)
+      .map(({ term }) => term);
+  return answer.hits
+    .map(weigh)
+    .sort((a, b) => tier(b.score) - tier(a.score) || b.hit.revision - a.hit.revision || (a.hit.key < b.hit.key ? -1 : 1))
+    .map(({ hit, ...weighed }) => ({ key: hit.key, ...weighed, matched: matchedTerms(hit) }));
+}
+
+/** What a note covers by chance among so many, in the measure of rarity. */
+export const chanceOf = ({ documents }: SearchAnswer): number => Math.log(documents + imaginedNotes);
+
+/** How telling each term is; one of a single note is worth about what chance gives. */
+export function raritiesOf({ documents, frequencies }: SearchAnswer): readonly number[] {
+  const all = documents + imaginedNotes;
+  return frequencies.map((frequency) => Math.log(1 + (all - frequency + 0.5) / (frequency + 0.5)));
+}
+
+/**
+ * How well the best of some texts is the best of the wordings: what both have, of what either has. 0 to 1. For stored questions, each of which is
+ * asked as a whole: words of several that come together by chance are no match. How rare a word is that only the text has is not known, and taken
+ * to be as usual among the words asked for.
+ */
+export function openMatcher(wordings: readonly (readonly QueryTerm[])[], answer: SearchAnswer): (texts: readonly ReadonlySet<string>[]) => number {
+  const terms = termsOf(wordings);
+  const rarities = raritiesOf(answer);
+  const weighers = wordings.map((wording) => openWeigher(wording, terms, rarities));
+  return (texts) => {
+    let best = 0;
+    for (const text of texts) {
+      const hit: SearchHit = { key: "", revision: 0, length: 1, weights: terms.map((term) => (text.has(term) ? 100 : 0)) };
+      for (const { weigh, askedInAll, subjects } of weighers) best = Math.max(best, (2 * weigh(hit, 1).covered) / (askedInAll + (text.size * askedInAll) / Math.max(1, subjects)));
+    }
+    return best;
+  };
+}
+
+interface Weighed {
+  readonly score: number;
+  readonly coverage: number;
+  readonly covered: number;
+}
+
+/** For one wording. A search looks at thousands of notes: plain loops over two arrays that are used again for each. */
+function openWeigher(wording: readonly QueryTerm[], terms: readonly string[], rarityOf: readonly number[]) {
+  const positions = wording.map(({ term }) => terms.indexOf(term));
+  const rarities = positions.map((i) => rarityOf[i] as number);
+  const asked = askedBySubject(wording, rarities);
+  const askedInAll = asked.reduce((sum, rarity) => sum + rarity, 0);
+  const gains = wording.map(({ weight }, n) => weight * (rarities[n] as number));
+  const scored = new Float64Array(asked.length);
+  const met = new Float64Array(asked.length);
+  const weigh = (hit: SearchHit, lengthFactor: number): Weighed => {
+    scored.fill(0);
+    met.fill(0);
+    let score = 0;
+    for (let n = 0; n < gains.length; n += 1) {
+      const found = (hit.weights[positions[n] as number] as number) / 100;
       if (found === 0) continue;
-      const gain = gains[i] as number;
+      const gain = gains[n] as number;
       const worth = (gain * found * (saturation + 1)) / (found + lengthFactor);
-      const subject = question[i]?.subject;
+      const subject = wording[n]?.subject;
       if (subject === undefined) score += worth;
       else {
         scored[subject] = Math.max(scored[subject] as number, worth);
@@ -67,19 +149,9 @@ export function rank(question: readonly QueryTerm[], answer: SearchAnswer, cover
       if ((met[subject] as number) > 0) subjectsMet += 1;
     }
     const share = subjectsMet === 1 && asked.length > 1 ? aloneShare : 1;
-    return { hit, score, coverage: askedInAll === 0 ? 0 : (covered / askedInAll) * share };
+    return { score, covered, coverage: askedInAll === 0 ? 0 : (covered / askedInAll) * share };
   };
-  const matchedTerms = ({ weights }: SearchHit): string[] =>
-    question
-      .map(({ term }, i) => ({ term, gain: (weights[i] as number) > 0 ? (gains[i] as number) : 0 }))
-      .filter(({ gain }) => gain > 0)
-      .sort((a, b) => b.gain - a.gain)
-      .map(({ term }) => term);
-  return answer.hits
-    .map(weigh)
-    .filter(({ coverage }) => coverage >= coverageMin)
-    .sort((a, b) => tier(b.score) - tier(a.score) || b.hit.revision - a.hit.revision || (a.hit.key < b.hit.key ? -1 : 1))
-    .map(({ hit, score, coverage }) => ({ key: hit.key, score, coverage, matched: matchedTerms(hit) }));
+  return { positions, gains, weigh, askedInAll, subjects: asked.length };
 }
 
 /** What meeting a subject is worth: the rarity of the word that was asked, which is its term of the greatest weight. */

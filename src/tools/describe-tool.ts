@@ -67,11 +67,11 @@ export const fullSchemas = (tool: Tool): { readonly input: JsonSchema; readonly 
   }),
 });
 
-/** Every word is read by a model on every turn. Lower bounds can go: a wrong value is refused with a message that names what is allowed. */
+/** Every word is read by a model on every turn. Bounds can go: a wrong value is refused with a message that names what is allowed. */
 function inputSchemaOf(tool: Tool): JsonSchema {
   const schema = jsonSchema(tool.input, "input", (node) => {
     dropIntegerBounds(node);
-    for (const keyword of ["minimum", "exclusiveMinimum", "minItems"]) delete node[keyword];
+    for (const keyword of ["minimum", "exclusiveMinimum", "maximum", "minItems", "minLength", "maxLength"]) delete node[keyword];
     // Inside, what is allowed besides is not worth a word; a map says what its values are.
     if (node.additionalProperties === false || isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
   });
@@ -89,8 +89,8 @@ function withRequestKey(tool: Tool, schema: JsonSchema): JsonSchema {
  */
 function outputSchemaOf(tool: Tool): JsonSchema {
   const { properties } = fullSchemas(tool).output as unknown as { properties: Record<string, SchemaNode> };
-  // Any answer may carry a warning; it is not worth a word in each.
-  const declared = Object.entries(properties).filter(([name]) => name !== "warning");
+  // Any answer may carry a warning or a hint; they are not worth a word in each.
+  const declared = Object.entries(properties).filter(([name]) => name !== "warning" && name !== "hint");
   return { type: "object", properties: Object.fromEntries(declared.map(([name, node]) => [name, kindOf(node)])) };
 }
 

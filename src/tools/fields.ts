@@ -70,6 +70,9 @@ export const text = z.string();
 /** A question in plain words. */
 export const query = z.string();
 /** Output: ISO 8601 in UTC, where people read it. */
+/** `questions` of a save and `also` of a search: explained where they matter most, and by the instructions; everywhere else the name has to do. */
+export const texts = z.array(text).optional();
+
 export const isoTime = z.string();
 /** Output: what went wrong beside what was asked for. */
 export const warning = z.string().optional();

@@ -6,6 +6,7 @@ import { readLatest } from "../domain/journal/latest-entry.ts";
 import { localDay } from "../domain/journal/local-time.ts";
 import { structuredContext, structuredFields } from "../domain/journal/structured-context.ts";
 import { parseTimeRange } from "../domain/journal/time-range.ts";
+import { timeOfQuestion } from "../domain/journal/time-words.ts";
 import { readOpenWork } from "../domain/resume/open-work.ts";
 import type { Workspace } from "../domain/workspace/workspace.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
@@ -13,7 +14,7 @@ import { invalidInput } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import { fitting } from "./answer-size.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
-import { pageLimit, warning } from "./fields.ts";
+import { texts as optionalTexts, pageLimit, warning } from "./fields.ts";
 import { entryAnswer } from "./journal-answer.ts";
 import type { JournalStyle } from "./journal-text.ts";
 import { finished, restoredText, savedText, searchResultText, timelineText } from "./journal-text.ts";
@@ -53,7 +54,9 @@ const input = z.strictObject({
   checkpointId: z.string().optional(),
   depth: z.enum(["minimal", "highlights", "full"]).optional().describe("full: the last 10 entries"),
   mode: z.enum(["latest", "specific", "search"]).optional().describe("specific needs checkpointId, search a query"),
+  questions: optionalTexts,
   query: z.string().optional(),
+  also: optionalTexts,
   since: z.string().optional().describe("from when, as range"),
   limit: pageLimit(limit.max).optional(),
   range: z.string().optional(),
@@ -77,7 +80,7 @@ type Action = (context: ToolContext, args: Arguments, workspace: Workspace, styl
 export const checkpoint = defineTool({
   name: "checkpoint",
   title: "Work journal",
-  description: `Work journal, per repository. description: save what you did; query: search (limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. Save after each milestone and before your context is cut; restore at the start. workspace: folder or name, else detected. global: for every workspace.`,
+  description: `Work journal, per repository. description: save what you did (questions: that it answers); query: search (also: other wordings; limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. workspace: folder or name, else detected. global: for every workspace.`,
   pointers: [{ to: ["state_set"], text: "Data for other agents: state_set." }],
   toolset: "journal",
   effect: "write",
@@ -133,16 +136,16 @@ function actionOf({ description, query, range }: Arguments): (typeof actions)[nu
 
 /** Which arguments an action looks at; the others would be believed to have narrowed it. */
 const looksAt: Record<(typeof actions)[number], readonly (keyof Arguments)[]> = {
-  save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "global", "tags", "ttl_days"],
+  save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "global", "tags", "ttl_days", "questions"],
   restore: ["checkpointId"],
-  search: ["query", "since", "range", "limit"],
+  search: ["query", "also", "since", "range", "limit"],
   timeline: ["since", "range", "limit", "cursor"],
 };
 /** For every action, or callers fill in their defaults without meaning anything by it. */
 const neverTold: readonly (keyof Arguments)[] = ["action", "workspace", "outputFormat", "depth", "mode", "format"];
 
 function unusedArguments(operation: (typeof actions)[number], args: Arguments): readonly string[] {
-  const used = [...neverTold, ...looksAt[operation], ...(operation === "restore" && args.mode === "search" ? ["query", "since", "range"] : [])];
+  const used = [...neverTold, ...looksAt[operation], ...(operation === "restore" && args.mode === "search" ? ["query", "also", "since", "range"] : [])];
   const says = (value: unknown): boolean => value !== undefined && value !== false && value !== "" && !(Array.isArray(value) && value.length === 0);
   return Object.entries(args).flatMap(([name, value]) => (says(value) && !used.includes(name) ? [name] : []));
 }
@@ -161,6 +164,7 @@ const save: Action = async (context, args, workspace, style) => {
     tags: args.tags ?? [],
     gitBranch: args.gitBranch,
     workContext: args.workContext,
+    questions: args.questions,
     sessionId: args.sessionId ?? context.connection ?? daySession(context, workspace, style.nowMs),
     global: args.global ?? false,
   };
@@ -242,7 +246,7 @@ async function entriesToRestore(context: ToolContext, args: Arguments, workspace
   }
   if (mode === "search") {
     if (args.query === undefined) throw invalidInput("query", 'required for mode "search"; must be a string');
-    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: count, ...spanOf(args, context) });
+    const { hits, revision } = await searchEntries(context, { workspace, query: args.query, also: args.also, limit: count, ...spanOf(args, context) });
     return { mode, entries: hits.map(({ entry }) => entry), news: [], revision };
   }
   const { entry, news, revision } = await readLatest(context, workspace);
@@ -269,7 +273,11 @@ function spanOf({ since, range }: Arguments, { clock }: ToolContext): Span | und
 
 const search: Action = async (context, args, workspace, style) => {
   if (args.query === undefined) throw invalidInput("query", 'required for action "search"; must be a string');
-  const { hits, revision } = await searchEntries(context, { workspace, query: args.query, limit: args.limit ?? limit.search, ...spanOf(args, context) });
+  // "What did I do last week" has no words to look for: it asks for a stretch of time.
+  const timed = args.since === undefined && args.range === undefined ? timeOfQuestion(args.query, context.clock.nowMs()) : undefined;
+  if (timed !== undefined && timed.rest === undefined) return listSpan(context, args, workspace, style, { ...timed.range, text: timed.words });
+  const span = timed?.range ?? spanOf(args, context);
+  const { hits, revision } = await searchEntries(context, { workspace, query: timed?.rest ?? args.query, also: args.also, limit: args.limit ?? limit.search, ...span });
   const answers = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
   const checkpoints = fitting(answers, (each) => each);
   return {
@@ -279,8 +287,9 @@ const search: Action = async (context, args, workspace, style) => {
   };
 };
 
-const timeline: Action = async (context, args, workspace, style) => {
-  const { fromMs, untilMs, text: range } = spanOf(args, context) ?? (spanOf({ range: "7d" }, context) as Span);
+const timeline: Action = async (context, args, workspace, style) => listSpan(context, args, workspace, style, spanOf(args, context) ?? (spanOf({ range: "7d" }, context) as Span));
+
+async function listSpan(context: ToolContext, args: Arguments, workspace: Workspace, style: JournalStyle, { fromMs, untilMs, text: range }: Span): Promise<Outcome> {
   const page = await listEntries(context, {
     workspace,
     fromMs,
@@ -309,7 +318,7 @@ const timeline: Action = async (context, args, workspace, style) => {
     },
     revision: page.revision,
   };
-};
+}
 
 /** Entries that were found and are too long to be sent with the others. */
 const omission = (count: number): { readonly omitted?: number } => (count === 0 ? {} : { omitted: count });

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { saveNote } from "../domain/knowledge/knowledge.ts";
-import { statuses, trustLevels } from "../domain/knowledge/note.ts";
+import { fullName, statuses, trustLevels } from "../domain/knowledge/note.ts";
 import { notesContext } from "../domain/knowledge/notes-context.ts";
+import type { PossibleNote } from "../domain/knowledge/recall.ts";
 import { recallNotes } from "../domain/knowledge/recall.ts";
 import { mirrorNote } from "../domain/mirror/mirror.ts";
+import { quotedInline } from "../domain/stored-text.ts";
 import { estimateTokens } from "../kernel/tokens.ts";
-import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
+import { isoTime, pageLimit, query, text, texts, warning } from "./fields.ts";
 import { defineTool } from "./tool.ts";
 import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 import { visiblePath } from "./visible-path.ts";
@@ -17,13 +19,14 @@ export const saveKnowledge = defineTool({
   name: "save_knowledge",
   title: "Save a note",
   description:
-    "Keep a fact as a Markdown note; the same id replaces it (history keeps both). keywords: more words to find it by. With skill, for that skill only. supersedes: a note's id, deprecated in the same step. Only active notes are recalled; trust quarantined never.",
+    "Keep a fact as a Markdown note; the same id replaces it. keywords: other words for it. With skill, for that skill only. supersedes: a note's id, deprecated in the same step. Only active ones are recalled; quarantined never.",
   toolset: "knowledge",
   effect: "write-idempotent",
   input: z.strictObject({
     id: text,
     content: text,
     keywords: z.array(text).optional(),
+    questions: texts.describe("up to 5 it answers, in an asker's words, one in English"),
     skill: text.optional(),
     source: text.optional(),
     status: z.enum(statuses).optional(),
@@ -37,6 +40,7 @@ export const saveKnowledge = defineTool({
     version: z.int(),
     path: z.string().nullable(),
     warning,
+    hint: z.string().optional(),
   }),
   positional: ["id", "content"],
   cli: { command: ["knowledge", "save"] },
@@ -54,18 +58,25 @@ export const saveKnowledge = defineTool({
     const { name, version, superseded } = await saveNote(context, args);
     const mirrored = await mirrorNote(context, context.server.mirror, name);
     if (superseded !== undefined) await mirrorNote(context, context.server.mirror, superseded);
-    const scope = args.skill === undefined ? "global" : `skill:${args.skill}`;
-    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: visiblePath(context.server, mirrored.path) };
+    const scope = scopeOf(args);
+    const hint = asksForQuestions(context.server.profile, args) ? { hint: questionsMissing } : {};
+    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: visiblePath(context.server, mirrored.path), ...hint };
   },
 });
 
 export const recallKnowledge = defineTool({
   name: "recall_knowledge",
   title: "Recall notes",
-  description: `Notes that answer a question best, global and of the skill; empty list when none is relevant. limit: default ${items.default}; max_tokens: default ${budget.default}.`,
+  description: `Notes that answer a question, global and of the skill; none is an empty list. maybe: titles that could be meant. limit: default ${items.default}; max_tokens: default ${budget.default}.`,
   toolset: "knowledge",
   effect: "read",
-  input: z.strictObject({ query, skill: text.optional(), limit: pageLimit(items.max).optional(), max_tokens: pageLimit(budget.max).optional() }),
+  input: z.strictObject({
+    query,
+    also: texts.describe("2-3 other wordings: terms, synonyms, English"),
+    skill: text.optional(),
+    limit: pageLimit(items.max).optional(),
+    max_tokens: pageLimit(budget.max).optional(),
+  }),
   output: z.strictObject({
     items: z.array(
       z.strictObject({
@@ -83,18 +94,26 @@ export const recallKnowledge = defineTool({
         revision: z.int(),
       }),
     ),
+    maybe: z.array(z.string()).optional(),
     total_tokens: z.int(),
     omitted: z.int().optional(),
+    hint: z.string().optional(),
     formatted_context: z.string().optional(),
   }),
   positional: ["query"],
   cli: { command: ["knowledge", "recall"] },
   async handle(context, args) {
-    const recall = await recallNotes(context, { query: args.query, skill: args.skill, limit: args.limit ?? items.default, maxTokens: args.max_tokens ?? budget.default });
+    const recall = await recallNotes(context, {
+      query: args.query,
+      also: args.also,
+      skill: args.skill,
+      limit: args.limit ?? items.default,
+      maxTokens: args.max_tokens ?? budget.default,
+    });
     return {
       items: recall.notes.map((note) => ({
         id: note.id,
-        scope: note.skill === undefined ? "global" : `skill:${note.skill}`,
+        scope: scopeOf(note),
         content: note.content,
         source: note.source ?? null,
         tokens: note.tokens,
@@ -106,16 +125,33 @@ export const recallKnowledge = defineTool({
         version: note.version,
         revision: note.revision,
       })),
+      ...(recall.maybe.length === 0 ? {} : { maybe: recall.maybe.map(possibleLine) }),
       total_tokens: recall.totalTokens,
       ...(recall.omitted === 0 ? {} : { omitted: recall.omitted }),
+      ...(recall.notes.length > 0 || args.also?.length || context.server.profile === "sage" ? {} : { hint: wordingsMissing }),
       formatted_context: notesContext(recall),
     };
   },
   wording: { field: "formatted_context", keptIn: "sage" },
-  render: ({ formatted_context: text, omitted }) => [
-    (text as string) || (omitted === undefined ? "Nothing that is stored answers this." : "Notes answer this, but none fits max_tokens."),
+  render: ({ formatted_context: text, maybe, omitted, hint }) => [
+    (text as string) || (omitted === undefined ? "No stored note surely answers this." : "Notes answer this, but none fits max_tokens."),
     ...(omitted === undefined ? [] : [`${omitted} more did not fit max_tokens.`]),
+    ...(maybe === undefined ? [] : [["Possibly related:", ...(maybe as readonly string[]).map((line) => `- ${line}`)].join("\n")]),
+    ...(hint === undefined ? [] : [hint as string]),
   ],
 });
+
+const whyShown = 4;
+
+const possibleLine = ({ id, skill, title, why }: PossibleNote): string => `${fullName(id, skill)}: ${quotedInline(title)} (${why.slice(0, whyShown).join(", ")})`;
+
+const scopeOf = ({ skill }: { readonly skill?: string }): string => (skill === undefined ? "global" : `skill:${skill}`);
+
+const questionsMissing = "Saved without questions: asked for in other words or another language, it will hardly be found.";
+const wordingsMissing = "Ask again with also: technical terms, synonyms, English.";
+
+/** Those who save for Sage do not know the argument. */
+const asksForQuestions = (profile: string | undefined, { status, questions: given }: { readonly status?: string; readonly questions?: readonly string[] }): boolean =>
+  profile !== "sage" && (status ?? "active") === "active" && (given === undefined || given.length === 0);
 
 export const knowledgeTools = [saveKnowledge, recallKnowledge];

@@ -46,8 +46,7 @@ export const leaseAcquire = defineTool({
 export const leaseRelease = defineTool({
   name: "lease_release",
   title: "Release a lease",
-  description:
-    "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one. On resource workflow/<run_id> it gives the run back.",
+  description: "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, token: token.optional() }),
@@ -64,8 +63,7 @@ export const leaseRelease = defineTool({
 export const leaseRenew = defineTool({
   name: "lease_renew",
   title: "Renew a lease",
-  description:
-    "Keep a lease you hold for ttl_seconds from now; the token stays. renewed is false when it lapsed or is another's: stop the protected work and acquire again. On resource workflow/<run_id> it is the heartbeat of a claim.",
+  description: "Keep a lease you hold for ttl_seconds from now; the token stays. renewed is false when it lapsed or is another's: stop the protected work and acquire again.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, token: token.optional() }),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Contribution, ResearchContent, Source, Tension } from "../domain/research/checkpoint.ts";
 import { actionTypes, contributionTypes, relations, resolutions, sourceTypes, triggers } from "../domain/research/checkpoint.ts";
 import { neutralWord, withSaid } from "../domain/research/neutral-word.ts";
-import { text } from "./fields.ts";
+import { text, texts } from "./fields.ts";
 import { textOfUnknown } from "./unknown-arguments.ts";
 
 /** One of these words, or another that is kept as text: models are shown the words, and a save is not lost for a wrong one. */
@@ -27,6 +27,7 @@ export const researchInput = z.strictObject({
   skill: text.optional(),
   workspace: text.optional(),
   continues: text.optional(),
+  questions: texts,
 });
 
 /** What is to be saved, and what of it was not as the checkpoint keeps it. */

@@ -5,7 +5,7 @@ import { requireCheckpoint, saveCheckpoint } from "../domain/research/checkpoint
 import { listCheckpoints } from "../domain/research/list-checkpoints.ts";
 import { researchContext } from "../domain/research/research-context.ts";
 import { badCursor, cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
-import { isoTime, pageLimit, query, text, warning } from "./fields.ts";
+import { isoTime, pageLimit, query, text, texts, warning } from "./fields.ts";
 import { researchInput, toResearchContent } from "./research-input.ts";
 import { defineTool } from "./tool.ts";
 import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
@@ -18,7 +18,7 @@ export const saveCheckpointTool = defineTool({
   name: "save_checkpoint",
   title: "Save a research checkpoint",
   description:
-    "Save where a line of research stands, for good. trigger: default synthesis; continues: an earlier id. duplicate_of: an equal one (nothing new is saved) or a near one.",
+    "Save where a line of research stands, for good. questions: that it answers; trigger: default synthesis; continues: an earlier id. duplicate_of: an equal one (nothing new is saved) or a near one.",
   pointers: [{ to: ["save_knowledge"], text: "Single facts: save_knowledge." }],
   toolset: "research",
   effect: "write-idempotent",
@@ -58,14 +58,21 @@ export const saveCheckpointTool = defineTool({
 export const listCheckpointsTool = defineTool({
   name: "list_checkpoints",
   title: "List research checkpoints",
-  description: `Research checkpoints, newest first, or best match first with query. limit: default ${page.default}.`,
+  description: `Research checkpoints, newest first, or best match first with query (also: other wordings). limit: default ${page.default}.`,
   pointers: [
     { to: ["load_checkpoint"], text: "The whole: load_checkpoint." },
     { to: ["checkpoint"], text: "The work journal: checkpoint." },
   ],
   toolset: "research",
   effect: "read",
-  input: z.strictObject({ limit: pageLimit(page.max).optional(), skill: text.optional(), query: query.optional(), workspace: text.optional(), cursor: cursor.optional() }),
+  input: z.strictObject({
+    limit: pageLimit(page.max).optional(),
+    skill: text.optional(),
+    query: query.optional(),
+    also: texts,
+    workspace: text.optional(),
+    cursor: cursor.optional(),
+  }),
   output: z.strictObject({
     checkpoints: z.array(
       z.strictObject({

@@ -10,7 +10,7 @@ const tokens = { default: 1_500, min: 200, max: 20_000 } as const;
 export const resume = defineTool({
   name: "resume",
   title: "Resume work",
-  description: `After a crash, a compaction or a hand-over, one call: last journal entry and its session's highlights, open runs and leases (yours with agent_id), newest research checkpoint, changes since since_revision, notes about query; within max_tokens (default ${tokens.default}), each line citing its revision.`,
+  description: `After a crash, a compaction or a hand-over, one call: last journal entry with highlights, open runs and leases (yours with agent_id), research, changes since since_revision, notes about query; within max_tokens (default ${tokens.default}), each line citing its revision.`,
   toolset: "resume",
   effect: "read",
   input: z.strictObject({

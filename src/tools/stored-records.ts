@@ -66,6 +66,7 @@ const noteAnswer = (note: Note) => ({
   scope: note.skill === undefined ? "global" : `skill:${note.skill}`,
   content: note.content,
   keywords: note.keywords,
+  questions: note.questions ?? [],
   source: note.source ?? null,
   status: note.status,
   trust: note.trust,

@@ -37,7 +37,6 @@ export const workflowDiscover = defineTool({
   name: "workflow_discover",
   title: "Find runs",
   description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}.`,
-  pointers: [{ to: ["workflow_claim"], text: "To take work at once: workflow_claim without run_id." }],
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({

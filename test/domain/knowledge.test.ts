@@ -17,7 +17,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const limitsNote: SaveNoteInput = { id: "api-limits", content: "The shipping API allows 60 requests per minute.", keywords: ["rate limit", "throttling"] };
 
-const recall = (scope: Scope, query: string, more: { skill?: string; limit?: number; maxTokens?: number } = {}) =>
+const recall = (scope: Scope, query: string, more: { also?: readonly string[]; skill?: string; limit?: number; maxTokens?: number } = {}) =>
   recallNotes(scope, { query, limit: 3, maxTokens: 2_000, ...more });
 const idsOf = async (scope: Scope, query: string, more = {}) => (await recall(scope, query, more)).notes.map(({ id }) => id);
 
@@ -172,8 +172,54 @@ describe("recall", () => {
     const scope = openScope();
     for (let i = 0; i < 30; i += 1) await saveNote(scope, { id: `n${i}`, content: `Note ${i} about rate limits of service ${i % 4}.` });
     const first = await recall(scope, "rate limits of service 3", { limit: 10 });
-    expect(first.notes).toHaveLength(10);
+    expect(first.notes).toHaveLength(7);
+    expect(first.maybe).toHaveLength(3);
     expect(await recall(scope, "rate limits of service 3", { limit: 10 })).toEqual(first);
+  });
+});
+
+describe("questions and other wordings", () => {
+  const backups: SaveNoteInput = { id: "backups", content: "The nightly dump goes to the bucket in Frankfurt at 02:30 and is kept for fourteen days." };
+  const asked = { ...backups, questions: ["How can we restore yesterday's data after a mistake?", "Wie lange werden Sicherungen aufbewahrt?", "backup retention period"] };
+  const others: readonly SaveNoteInput[] = [
+    { id: "queue", content: "Failed jobs are retried five times with growing pauses, then parked for a person." },
+    { id: "colours", content: "Buttons use the blue of the brand; red is for what cannot be undone." },
+  ];
+  const openWith = async (note: SaveNoteInput) => {
+    const scope = openScope();
+    for (const each of [note, ...others]) await saveNote(scope, each);
+    return scope;
+  };
+
+  test("a question that its author expected finds a note that has none of its words", async () => {
+    const question = "how do we restore yesterday's data";
+    expect(await idsOf(await openWith(backups), question)).toEqual([]);
+    expect(await idsOf(await openWith(asked), question)).toEqual(["backups"]);
+    expect(await idsOf(await openWith(asked), "wie lange werden Sicherungen aufbewahrt")).toEqual(["backups"]);
+  });
+
+  test("what several wordings agree on is an answer; what one of them has by chance is not", async () => {
+    const scope = await openWith(asked);
+    expect(await idsOf(scope, "how long do we keep dumps", { also: ["backup retention period", "days that a nightly dump is kept"] })).toEqual(["backups"]);
+    expect(await idsOf(scope, "how long do cats sleep at night", { also: ["feline sleep duration", "hours of rest of a kitten"] })).toEqual([]);
+  });
+
+  test("a note that may be about something else is named by its first words and not handed over", async () => {
+    const scope = await openWith(asked);
+    const { notes, maybe } = await recall(scope, "bucket pricing");
+    expect(notes).toEqual([]);
+    expect(maybe).toEqual([{ id: "backups", title: backups.content, why: ["bucket"] }]);
+  });
+
+  test.each([
+    ["questions", { ...backups, questions: Array.from({ length: 6 }, (_, i) => `question ${i}`) }, "questions: may have 5 items"],
+    ["questions", { ...backups, questions: ["x".repeat(300)] }, "questions[0]: may have 256 bytes"],
+  ])("%s beyond the limit are refused", async (_, note, message) => {
+    await expect((async () => saveNote(openScope(), note))()).rejects.toThrow(message);
+  });
+
+  test("at most three other wordings are taken", async () => {
+    await expect(recall(openScope(), "q", { also: ["a", "b", "c", "d"] })).rejects.toThrow("also: may have 3 items");
   });
 });
 
@@ -194,7 +240,7 @@ test("memory and SQLite recall the same notes with the same scores and reasons (
       });
   for (const query of ["retries", "the lease", "shipping queue", "再試行キュー", "the token number 13"]) {
     const expected = await recall(memory, query, { skill: "ops", limit: 20 });
-    expect(expected.notes.length, query).toBeGreaterThan(0);
+    expect(expected.notes.length + expected.maybe.length, query).toBeGreaterThan(0);
     expect(await recall(sqlite, query, { skill: "ops", limit: 20 })).toEqual(expected);
   }
 });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Question } from "../../bench/recall/labelled-set.ts";
 import { readLabelledSet } from "../../bench/recall/labelled-set.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
-import { findText } from "../../src/search/find-text.ts";
+import { searchHits } from "../../src/search/find-text.ts";
 import { indexText } from "../../src/search/index-text.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
@@ -51,7 +51,7 @@ async function rankAll(engine: Engine, clock: ManualClock, questions: readonly Q
   const store = openNamespaceStore(engine, namespace, clock);
   return Promise.all(
     // All that the engine finds, not only what passes the cut-off.
-    questions.map(async ({ text, kind }) => ({ question: text, kind, hits: (await findText(store, { areas: [area], question: text, limit: 50, coverageMin: 0 })).hits })),
+    questions.map(async ({ text, kind }) => ({ question: text, kind, hits: (await searchHits(store, { areas: [area], question: text })).hits.slice(0, 50) })),
   );
 }
 

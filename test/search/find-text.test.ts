@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
-import { findText } from "../../src/search/find-text.ts";
+import { findText, searchHits } from "../../src/search/find-text.ts";
 import { indexText, questionTerms } from "../../src/search/index-text.ts";
 import { rank } from "../../src/search/ranking.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
@@ -65,7 +65,7 @@ describe("the cut-off", () => {
   test("keeps back a note that shares one word of many with the question", async () => {
     const store = await storeOf(corpus);
     expect(await ask(store, "which quantum annealer did we rent for image recognition")).toEqual([]);
-    const all = await findText(store, { areas: ["notes"], question: "which quantum annealer did we rent for image recognition", limit: 3, coverageMin: 0 });
+    const all = await searchHits(store, { areas: ["notes"], question: "which quantum annealer did we rent for image recognition" });
     expect(all.hits.map(({ key }) => key)).toEqual(["leak"]);
   });
 
@@ -96,7 +96,7 @@ describe("ranking", () => {
     const terms = questionTerms("memory of the database connections and retry tokens");
     const answer = await store.search({ areas: ["notes"], terms: terms.map(({ term }) => term) });
     expect(answer.hits.length).toBeGreaterThan(2);
-    expect(rank(terms, { ...answer, hits: answer.hits.toReversed() })).toEqual(rank(terms, answer));
+    expect(rank([terms], { ...answer, hits: answer.hits.toReversed() })).toEqual(rank([terms], answer));
   });
 
   test("the word itself counts more than another word for it, and either is enough", async () => {

@@ -255,8 +255,8 @@ describe("search and timeline", () => {
     // The words of the question, not the stems they are looked for by.
     expect((await tools.call("checkpoint", inEngine({ query: "fixing retries of queues" }))).data.checkpoints[0].why.toSorted()).toEqual(["fixing", "queues", "retries"]);
     await tools.call("checkpoint", inEngine({ description: "Invoices are generated nightly" }));
-    // Another word for one that was asked for is shown as the entry has it.
-    expect((await tools.call("checkpoint", inEngine({ query: "generating the bill" }))).data.checkpoints[0].why.toSorted()).toEqual(["generating", "invoices"]);
+    // A synonym of a word that was asked for is shown as the entry has it.
+    expect((await tools.call("checkpoint", inEngine({ query: "generating the bill" }))).data.checkpoints[0].why.toSorted()).toEqual(["generating", "invoices (by a synonym)"]);
     expect((await tools.call("checkpoint", inEngine({ query: "queue", limit: 1 }))).data.checkpoints).toHaveLength(1);
     expect((await tools.call("checkpoint", inEngine({ query: "read the code", since: "30m" }))).data.checkpoints.map(({ description }: Answer) => description)).not.toContain(
       "Read the code",
@@ -416,6 +416,32 @@ describe("arguments of another action", () => {
   test.each([{ since: "24h" }, { range: "24h" }, { since: "24h", range: "7d" }])("a timeline is narrowed by %j", async (span) => {
     const { call } = await openJournal();
     expect(found(await call("checkpoint", { action: "timeline", ...span }))).toEqual(["Queue: new entry"]);
+  });
+
+  test.each(["what did I do yesterday", "was habe ich gestern gemacht", "昨天做了什么"])("%s is answered with the timeline of that day", async (query) => {
+    const { call, clock } = await openJournal();
+    clock.advance(86_400_000);
+    await call("checkpoint", { description: "Queue: newest entry" });
+    const answer = await call("checkpoint", { query });
+    expect(found(answer)).toEqual(["Queue: new entry"]);
+    expect(answer.formattedOutput).toContain("Queue: new entry");
+  });
+
+  test("a question about something at a time is a search within that time", async () => {
+    const { call, clock } = await openJournal();
+    clock.advance(86_400_000);
+    await call("checkpoint", { description: "Queue: newest entry" });
+    expect(found(await call("checkpoint", { query: "which queue entry yesterday" }))).toEqual(["Queue: new entry"]);
+  });
+
+  test("an entry is found by a question that its author expected, and by another wording", async () => {
+    const { call } = openTools();
+    await call("checkpoint", { description: "Moved the dump to the new bucket", questions: ["where are the backups of the database stored"] });
+    await call("checkpoint", { description: "Painted the buttons blue" });
+    expect(found(await call("checkpoint", { query: "where do we store database backups" }))).toEqual(["Moved the dump to the new bucket"]);
+    expect(found(await call("checkpoint", { query: "where is the copy", also: ["storage of database backups", "backups of the database"] }))).toEqual([
+      "Moved the dump to the new bucket",
+    ]);
   });
 
   test("a search for yesterday ends with the day", async () => {

@@ -7,7 +7,13 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { Answer } from "./open-tools.ts";
 import { openTools, toolNamed } from "./open-tools.ts";
 
-const note = { id: "api-limits", content: "The shipping API allows 60 requests per minute.", keywords: ["rate limit"], source: "handbook" };
+const note = {
+  id: "api-limits",
+  content: "The shipping API allows 60 requests per minute.",
+  keywords: ["rate limit"],
+  questions: ["How often may I call the carrier?"],
+  source: "handbook",
+};
 
 describe("knowledge", () => {
   test("a saved note is recalled with its source, score, matched words and time", async () => {
@@ -74,7 +80,24 @@ describe("knowledge", () => {
   test("nothing relevant is an empty list", async () => {
     const { call } = openTools();
     await call("save_knowledge", note);
-    expect(await call("recall_knowledge", { query: "recipe for pancakes" })).toEqual({ items: [], total_tokens: 0, formatted_context: "" });
+    const nothing = { items: [], total_tokens: 0, formatted_context: "" };
+    expect(await call("recall_knowledge", { query: "recipe for pancakes" })).toEqual({ ...nothing, hint: expect.stringContaining("also") });
+    expect(await call("recall_knowledge", { query: "recipe for pancakes", also: ["how to make crepes"] })).toEqual(nothing);
+  });
+
+  test("a save without questions says what they would bring", async () => {
+    const { call } = openTools();
+    const { questions: _, ...bare } = note;
+    expect((await call("save_knowledge", bare)).hint).toContain("without questions");
+    expect((await call("save_knowledge", note)).hint).toBeUndefined();
+  });
+
+  test("what could be meant comes as a line with its reason, after the answers", async () => {
+    const { call } = openTools();
+    await call("save_knowledge", note);
+    const answer = await call("recall_knowledge", { query: "shipping company" });
+    expect(answer).toMatchObject({ items: [], maybe: [expect.stringMatching(/^api-limits: .*60 requests.*\(.*shipping.*\)$/)] });
+    expect(toolNamed("recall_knowledge").render?.(answer).join("\n")).toContain("Possibly related:\n- api-limits: ");
   });
 
   test("a skill's note is for that skill, and says so", async () => {

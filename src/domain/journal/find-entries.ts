@@ -105,12 +105,20 @@ const readAtOnce = 50;
 
 export async function searchEntries(
   { store }: Reader,
-  { workspace, query, limit, fromMs, untilMs }: Pick<EntryQuery, "workspace" | "limit" | "fromMs" | "untilMs"> & { readonly query: string },
+  {
+    workspace,
+    query,
+    also = [],
+    limit,
+    fromMs,
+    untilMs,
+  }: Pick<EntryQuery, "workspace" | "limit" | "fromMs" | "untilMs"> & { readonly query: string; readonly also?: readonly string[] },
 ): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }> {
   if (query.trim() === "") throw invalidInput("query", "must have a word to look for; it is empty");
   const found = await findText(store, {
     areas: journalIdsOf(workspace).map(journalKeys.area),
     question: query,
+    also,
     // Age is known only after reading: with a limit in time all candidates are looked at.
     limit: fromMs === undefined && untilMs === undefined ? limit : limits.searchCandidatesMax,
   });
@@ -122,14 +130,14 @@ export async function searchEntries(
     for (const [i, { score, matched }] of some.entries()) {
       const entry = entries.get(ids[i] as string);
       if (entry !== undefined && entry.createdAtMs >= (fromMs ?? 0) && entry.createdAtMs < (untilMs ?? Number.POSITIVE_INFINITY) && hits.length < limit)
-        hits.push({ entry, score, why: matchedWords(matched, query, textOf(entry)) });
+        hits.push({ entry, score, why: matchedWords(matched, [query, ...also].join("\n"), textOf(entry)) });
     }
   }
   return { hits, revision: found.revision };
 }
 
-const textOf = ({ description, workContext, highlights, tags, activeFiles }: JournalEntry): string =>
-  [description, workContext ?? "", ...highlights, ...tags, ...activeFiles].join("\n");
+const textOf = ({ description, workContext, highlights, tags, activeFiles, questions = [] }: JournalEntry): string =>
+  [description, workContext ?? "", ...highlights, ...tags, ...activeFiles, ...questions].join("\n");
 
 /** By the full id alone. */
 export const readEntry = async ({ store }: Reader, id: string): Promise<JournalEntry | undefined> => (await readEntries({ store }, [id]))[0];

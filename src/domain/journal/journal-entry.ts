@@ -15,6 +15,8 @@ export interface JournalEntry {
   readonly gitBranch?: string;
   readonly gitCommit?: string;
   readonly workContext?: string;
+  /** What somebody who looks for it later would ask. */
+  readonly questions?: readonly string[];
   readonly sessionId: string;
   /** Where it was written. */
   readonly workspace: { readonly id: string; readonly name: string };
@@ -35,6 +37,7 @@ export interface EntryText {
   readonly tags: readonly string[];
   readonly gitBranch?: string;
   readonly workContext?: string;
+  readonly questions?: readonly string[];
 }
 
 export const entryLimits = {
@@ -46,12 +49,14 @@ export const entryLimits = {
   fileCharactersMax: 1_024,
   tagsMax: 32,
   tagCharactersMax: 64,
+  questionsMax: 5,
+  questionCharactersMax: 256,
   branchCharactersMax: 256,
   sessionIdBytesMax: 256,
 } as const;
 
 /** Refuses what is too long or too many, by field; a journal is notes, not a dump. */
-export function requireEntryText({ description, highlights, activeFiles, tags, gitBranch, workContext }: EntryText): void {
+export function requireEntryText({ description, highlights, activeFiles, tags, gitBranch, workContext, questions = [] }: EntryText): void {
   requireLength("description", description, entryLimits.descriptionCharactersMax);
   if (description.trim() === "") throw invalidInput("description", "must say what was done; it is empty");
   requireLength("workContext", workContext ?? "", entryLimits.contextCharactersMax);
@@ -59,6 +64,7 @@ export function requireEntryText({ description, highlights, activeFiles, tags, g
   requireList("highlights", highlights, entryLimits.highlightsMax, entryLimits.highlightCharactersMax);
   requireList("activeFiles", activeFiles, entryLimits.filesMax, entryLimits.fileCharactersMax);
   requireList("tags", tags, entryLimits.tagsMax, entryLimits.tagCharactersMax);
+  requireList("questions", questions, entryLimits.questionsMax, entryLimits.questionCharactersMax);
 }
 
 export function requireSessionId(sessionId: string): void {
@@ -82,13 +88,14 @@ const tooMuch = (field: string, allowed: string): HoldfastError =>
   new HoldfastError("limit_exceeded", `${field}: ${allowed}`, { hint: "Nothing was saved. Save the essence; put bulk into files or state_set.", details: { field } });
 
 /** What is said in few words says more. */
-export const entryIndex = (journalId: string, { description, highlights, activeFiles, tags, workContext }: EntryText): IndexedText =>
+export const entryIndex = (journalId: string, { description, highlights, activeFiles, tags, workContext, questions = [] }: EntryText): IndexedText =>
   indexText(journalKeys.area(journalId), [
     { text: description, weight: 1.5 },
     { text: tags.join("\n"), weight: 1.5 },
     { text: highlights.join("\n"), weight: 1.2 },
     { text: workContext ?? "", weight: 1 },
     { text: activeFiles.join("\n"), weight: 1 },
+    { text: questions.join("\n"), weight: 1 },
   ]);
 
 type StoredEntry = Omit<JournalEntry, "id" | "expiresAtMs" | "revision" | "writer" | "agent">;

@@ -38,7 +38,7 @@ export interface SavedEntry {
 
 /** Writes an entry down. Its place in the list, its session's highlights and what makes it findable are in the same commit. */
 export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
-  const { workspace, sessionId, global, ttlMs, description, highlights, activeFiles, tags, workContext } = input;
+  const { workspace, sessionId, global, ttlMs, description, highlights, activeFiles, tags, workContext, questions = [] } = input;
   requireEntryText(input);
   requireSessionId(sessionId);
   const journalId = global ? globalJournal : workspace.id;
@@ -73,6 +73,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
         gitBranch,
         gitCommit: workspace.commit,
         workContext,
+        ...(questions.length === 0 ? {} : { questions }),
         sessionId,
         workspace: { id: workspace.id, name: workspace.name },
         global,

@@ -15,6 +15,7 @@ export interface NoteChange {
   readonly version: number;
   readonly content?: string;
   readonly keywords?: readonly string[];
+  readonly questions?: readonly string[];
   readonly source?: string;
   readonly status?: NoteStatus;
   readonly trust?: Trust;

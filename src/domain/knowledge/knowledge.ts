@@ -14,6 +14,8 @@ export interface SaveNoteInput {
   readonly id: string;
   readonly content: string;
   readonly keywords?: readonly string[];
+  /** What somebody who has not read the note would ask; left out, a note has none. */
+  readonly questions?: readonly string[];
   readonly skill?: string;
   readonly source?: string;
   readonly status?: NoteStatus;
@@ -74,6 +76,7 @@ export function noteWrite(name: string, note: NoteContent, op: "save" | "superse
           { text: note.keywords.join("\n"), weight: 3 },
           { text: id, weight: 2 },
           { text: note.content, weight: 1 },
+          { text: (note.questions ?? []).join("\n"), weight: 1 },
         ])
       : undefined,
   };

@@ -11,6 +11,8 @@ export type Trust = (typeof trustLevels)[number];
 export interface NoteContent {
   readonly content: string;
   readonly keywords: readonly string[];
+  /** What somebody who has not read the note would ask. Absent in notes that were saved without. */
+  readonly questions?: readonly string[];
   readonly source?: string;
   readonly status: NoteStatus;
   readonly trust: Trust;
@@ -30,7 +32,16 @@ export interface Note extends NoteContent {
 }
 
 /** Every note fits the largest budget a recall may have. */
-export const noteLimits = { contentBytesMax: 80_000, idBytesMax: 128, skillBytesMax: 64, keywordBytesMax: 128, keywordsMax: 64, sourceBytesMax: 2_048 } as const;
+export const noteLimits = {
+  contentBytesMax: 80_000,
+  idBytesMax: 128,
+  skillBytesMax: 64,
+  keywordBytesMax: 128,
+  keywordsMax: 64,
+  questionBytesMax: 256,
+  questionsMax: 5,
+  sourceBytesMax: 2_048,
+} as const;
 
 const idForm = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._:@/-]*$/u;
 const skillForm = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._:-]*$/u;
@@ -55,15 +66,17 @@ export function requireFullName(name: string, field: string): { readonly id: str
   return skill === undefined ? { id: requireNoteId(name, field) } : { id: requireNoteId(id, field), skill: requireSkill(skill) };
 }
 
-const contentFields = ["content", "keywords", "source", "status", "trust", "supersedes", "supersededBy"] as const satisfies readonly (keyof NoteContent)[];
+const contentFields = ["content", "keywords", "questions", "source", "status", "trust", "supersedes", "supersededBy"] as const satisfies readonly (keyof NoteContent)[];
 
 /** Checked field by field, from whoever brings it: a caller or a mirror file. */
 export function requireNoteContent(value: unknown): NoteContent {
   const fields = requireFields(value, "note", contentFields);
   const source = readText(fields.source, "source", noteLimits.sourceBytesMax);
+  const questions = requireList(fields.questions, "questions", noteLimits.questionsMax, (item, field) => requireText(item, field, noteLimits.questionBytesMax));
   return {
     content: requireText(fields.content, "content", noteLimits.contentBytesMax),
     keywords: requireList(fields.keywords, "keywords", noteLimits.keywordsMax, (item, field) => requireText(item, field, noteLimits.keywordBytesMax)),
+    ...(questions.length === 0 ? {} : { questions }),
     ...(source === undefined ? {} : { source }),
     status: requireOneOf(fields.status ?? "active", "status", statuses),
     trust: requireOneOf(fields.trust ?? "medium", "trust", trustLevels),

@@ -1,19 +1,21 @@
 import { estimateTokens } from "../../kernel/tokens.ts";
-import { findText, relevantCoverageMin } from "../../search/find-text.ts";
-import type { Ranked } from "../../search/ranking.ts";
+import type { Hit } from "../../search/find-text.ts";
+import { isAnswered, searchHits } from "../../search/find-text.ts";
 import { tokens } from "../../search/tokenizer.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
 import { matchedWords } from "../matched-words.ts";
-import { requireText } from "../read-fields.ts";
+import { requireList, requireText } from "../read-fields.ts";
 import { toNote } from "./knowledge.ts";
 import type { Note, Trust } from "./note.ts";
 import { isRecallable, requireSkill } from "./note.ts";
 
 export interface RecallInput {
   readonly query: string;
+  /** Other wordings of the same question: what all of them find is an answer, what one finds may be chance. */
+  readonly also?: readonly string[];
   /** Also notes of this skill; global ones are always looked at. */
   readonly skill?: string;
   readonly limit: number;
@@ -28,8 +30,17 @@ export interface RecalledNote extends Note {
   readonly why: readonly string[];
   readonly revision: Revision;
 }
+/** A note that may be about something else: named for a reader who can tell. */
+export interface PossibleNote {
+  readonly id: string;
+  readonly skill?: string;
+  /** How its text begins. */
+  readonly title: string;
+  readonly why: readonly string[];
+}
 export interface Recall {
   readonly notes: readonly RecalledNote[];
+  readonly maybe: readonly PossibleNote[];
   readonly totalTokens: number;
   /** How many more answered, and did not fit the budget. */
   readonly omitted: number;
@@ -38,6 +49,9 @@ export interface Recall {
 }
 
 export const queryBytesMax = 8_192;
+export const alsoMax = 3;
+const maybeMax = 3;
+const titleLength = 120;
 const candidatesMax = 50;
 const searchedMax = 1_000;
 /** Contents read at a time. */
@@ -46,15 +60,21 @@ const batch = 10;
 const trustWeights: Record<Trust, number> = { quarantined: 0, low: 0.5, medium: 1, high: 1.2 };
 
 /** The notes that answer a question best, inside a budget. One that would break it is left out, and smaller ones are still tried. */
-export async function recallNotes({ store }: Pick<Scope, "store">, { query, skill, limit, maxTokens }: RecallInput): Promise<Recall> {
+export async function recallNotes({ store }: Pick<Scope, "store">, { query, also, skill, limit, maxTokens }: RecallInput): Promise<Recall> {
   requireText(query, "query", queryBytesMax);
+  const wordings = requireList(also, "also", alsoMax, (item, field) => requireText(item, field, queryBytesMax));
   const areas = [knowledgeKeys.area(undefined), ...(skill === undefined ? [] : [knowledgeKeys.area(requireSkill(skill))])];
-  const found = await findText(store, { areas, question: query, limit: searchedMax, coverageMin: 0 });
-  const isRelevant = ({ coverage }: Ranked): boolean => coverage >= relevantCoverageMin;
-  // What speaks of too little of the question may still have been given a keyword for it.
-  const hits = [...found.hits.filter(isRelevant).slice(0, candidatesMax), ...found.hits.filter((hit) => !isRelevant(hit)).slice(0, candidatesMax)];
+  const found = await searchHits(store, { areas, question: query, also: wordings });
+  // A hit of any grade may still have a keyword that was asked for.
+  const graded = (grade: Hit["grade"]): readonly Hit[] =>
+    found.hits
+      .slice(0, searchedMax)
+      .filter((hit) => hit.grade === grade)
+      .slice(0, candidatesMax);
+  const hits = [...graded("sure"), ...graded("maybe"), ...(wordings.length === 0 ? graded(undefined) : [])];
   const asked = wordTerms(query);
-  const candidates: RecalledNote[] = [];
+  const sure: RecalledNote[] = [];
+  const possible: RecalledNote[] = [];
   let { nowMs } = await store.read({ start: "", end: "" });
   for (let i = 0; i < hits.length; i += batch) {
     const some = hits.slice(i, i + batch);
@@ -64,13 +84,17 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, skil
       const note = toNote(entry);
       // Somebody may have withdrawn it since the search.
       if (!isRecallable(note)) continue;
-      const hit = some.find(({ key }) => key === entry.key) as Ranked;
-      if (!isRelevant(hit) && !note.keywords.some((keyword) => isAskedFor(keyword, asked))) continue;
-      candidates.push({
+      const hit = some.find(({ key }) => key === entry.key) as Hit;
+      const keyword = note.keywords.map((each) => [...wordTerms(each)]).find((terms) => terms.length > 0 && terms.every((term) => asked.has(term)));
+      // Somebody wrote the keyword down to find the note by: all of it in the question is enough. Several wordings tell more than a keyword does.
+      const isAnswer = note.questions === undefined ? hit.grade === "sure" : isAnswered(hit, found.matchOf(note.questions.map(wordTerms)), wordings.length + 1);
+      const isSure = isAnswer || (keyword !== undefined && wordings.length === 0 && found.isTelling(keyword));
+      if (!isSure && hit.grade === undefined && keyword === undefined) continue;
+      (isSure ? sure : possible).push({
         ...note,
         tokens: estimateTokens(note.content),
         score: hit.score * trustWeights[note.trust],
-        why: matchedWords(hit.matched, query, `${note.content}\n${note.keywords.join("\n")}`),
+        why: matchedWords(hit.matched, [query, ...wordings].join("\n"), textOf(note)),
         revision: entry.revision,
       });
     }
@@ -78,7 +102,7 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, skil
   const notes: RecalledNote[] = [];
   let totalTokens = 0;
   let omitted = 0;
-  for (const note of candidates.sort((a, b) => b.score - a.score)) {
+  for (const note of sure.sort(byScore)) {
     if (notes.length === limit) break;
     if (totalTokens + note.tokens > maxTokens) {
       omitted += 1;
@@ -87,14 +111,18 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, skil
     notes.push(note);
     totalTokens += note.tokens;
   }
-  return { notes, totalTokens, omitted, nowMs };
+  const maybe = possible
+    .sort(byScore)
+    .slice(0, maybeMax)
+    .map(({ id, skill: of, content, why }) => ({ id, ...(of === undefined ? {} : { skill: of }), title: titleOf(content), why }));
+  return { notes, maybe, totalTokens, omitted, nowMs };
 }
+
+const byScore = (a: RecalledNote, b: RecalledNote): number => b.score - a.score;
+
+const textOf = ({ content, keywords, questions = [] }: Note): string => [content, ...keywords, ...questions].join("\n");
+
+const titleOf = (content: string): string => content.trim().replaceAll(/\s+/gu, " ").slice(0, titleLength);
 
 /** The words of a text, by their stems. */
 const wordTerms = (text: string): ReadonlySet<string> => new Set([...tokens(text)].filter(({ role }) => role === "word" || role === "characters").map(({ term }) => term));
-
-/** Somebody wrote the keyword down to find the note by: all of its words in the question are enough, whatever else is asked. */
-function isAskedFor(keyword: string, asked: ReadonlySet<string>): boolean {
-  const terms = [...wordTerms(keyword)];
-  return terms.length > 0 && terms.every((term) => asked.has(term));
-}

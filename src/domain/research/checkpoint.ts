@@ -46,6 +46,8 @@ export interface ResearchContent {
   readonly workspace?: string;
   /** The full id of an earlier checkpoint. */
   readonly continues?: string;
+  /** What somebody who looks for it later would ask. */
+  readonly questions?: readonly string[];
 }
 
 export interface ResearchCheckpoint extends ResearchContent {
@@ -56,8 +58,8 @@ export interface ResearchCheckpoint extends ResearchContent {
   readonly agent?: string;
 }
 
-export const researchLimits = { textBytesMax: 65_536, labelBytesMax: 256, itemsMax: 200 } as const;
-const { textBytesMax, labelBytesMax, itemsMax } = researchLimits;
+export const researchLimits = { textBytesMax: 65_536, labelBytesMax: 256, itemsMax: 200, questionsMax: 5 } as const;
+const { textBytesMax, labelBytesMax, itemsMax, questionsMax } = researchLimits;
 
 const contentFields = [
   "coreQuestion",
@@ -72,6 +74,7 @@ const contentFields = [
   "skill",
   "workspace",
   "continues",
+  "questions",
 ] as const satisfies readonly (keyof ResearchContent)[];
 
 /** The content, checked field by field, from whoever brings it: a caller or a mirror file. Field names are told as the tools spell them. */
@@ -93,6 +96,7 @@ export function requireResearchContent(value: unknown): ResearchContent {
     skill: readText(fields.skill, "skill", labelBytesMax),
     workspace: readText(fields.workspace, "workspace", labelBytesMax),
     continues: readText(fields.continues, "continues", labelBytesMax),
+    questions: fields.questions === undefined ? undefined : requireList(fields.questions, "questions", questionsMax, (item, field) => requireText(item, field, labelBytesMax)),
   });
 }
 

@@ -58,7 +58,7 @@ export function checkpointWrites(id: string, content: ResearchContent, order: { 
       index: indexText(researchKeys.area, [
         { text: `${content.coreQuestion}\n${content.thesis}`, weight: 2 },
         { text: [skill, workspace].filter((label) => label !== undefined).join("\n"), weight: 1 },
-        { text: content.openQuestions.join("\n"), weight: 1 },
+        { text: [...content.openQuestions, ...(content.questions ?? [])].join("\n"), weight: 1 },
         { text: content.uniqueContributions.map((each) => each.content).join("\n"), weight: 1 },
         { text: content.action?.goal ?? "", weight: 1 },
         { text: content.tensions.map(({ between, nature }) => `${between.join("\n")}\n${nature}`).join("\n"), weight: 1 },
@@ -79,18 +79,20 @@ async function freeId(store: Store, savedAtMs: number, thesis: string): Promise<
 }
 
 const duplicateCandidatesMax = 20;
+const duplicateCoverageMin = 0.5;
 
 /** The one it continues is expected to be alike. */
 async function readNearDuplicate(store: Store, content: ResearchContent): Promise<string | undefined> {
   const question = `${content.thesis}\n${content.coreQuestion}`;
-  const { hits } = await findText(store, { areas: [researchKeys.area], question, limit: duplicateCandidatesMax, coverageMin: 0.5 });
+  const found = await findText(store, { areas: [researchKeys.area], question, limit: duplicateCandidatesMax });
+  const hits = found.hits.filter(({ coverage }) => coverage >= duplicateCoverageMin);
   if (hits.length === 0) return undefined;
   const { entries } = await store.read(hits.map(({ key }) => keyRange(key)));
-  const found = entries.find(({ key, value }) => {
+  const same = entries.find(({ key, value }) => {
     const other = value as unknown as ResearchContent;
     return researchKeys.idOf(key) !== content.continues && other.skill === content.skill && other.workspace === content.workspace && isNearDuplicate(content, other);
   });
-  return found && researchKeys.idOf(found.key);
+  return same && researchKeys.idOf(same.key);
 }
 
 /** By the full id or any part of it that only one checkpoint has. */

@@ -22,6 +22,8 @@ export interface ListQuery {
   readonly workspace?: string;
   /** Best matches first instead of newest first. */
   readonly query?: string;
+  /** Other wordings of the query. */
+  readonly also?: readonly string[];
   readonly limit: number;
   /** Where the page before ended. */
   readonly after?: string;
@@ -75,8 +77,8 @@ async function newestFirst(store: Store, { skill, workspace, limit, after }: Lis
 }
 
 /** A position is a place in the ranking. */
-async function bestFirst(store: Store, { skill, workspace, limit, after }: ListQuery, question: string): Promise<CheckpointPage> {
-  const { hits } = await findText(store, { areas: [researchKeys.area], question, limit: lookedAtMax });
+async function bestFirst(store: Store, { also, skill, workspace, limit, after }: ListQuery, question: string): Promise<CheckpointPage> {
+  const { hits } = await findText(store, { areas: [researchKeys.area], question, also, limit: lookedAtMax });
   const found: CheckpointSummary[] = [];
   let position = after === undefined ? 0 : Number(after);
   while (position < hits.length) {

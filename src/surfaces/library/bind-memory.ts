@@ -79,8 +79,8 @@ function bindKnowledge(base: LibraryBase): Knowledge {
       return { ...saved, ...mirrored };
     },
     get: async (name) => readNote(scope, name),
-    async recall(query, { skill, limit = recallDefault.limit, maxTokens = recallDefault.maxTokens } = {}) {
-      const recall = await recallNotes(scope, { query, skill, limit, maxTokens });
+    async recall(query, { also, skill, limit = recallDefault.limit, maxTokens = recallDefault.maxTokens } = {}) {
+      const recall = await recallNotes(scope, { query, also, skill, limit, maxTokens });
       return { ...recall, context: notesContext(recall) };
     },
   };

@@ -68,7 +68,10 @@ export interface Knowledge {
   /** A note by its full name, `id` or `@skill/id`, whatever its status and trust. */
   get(name: string): Promise<Note | undefined>;
   /** Notes that answer a question, best first; none when none does. `context`: the same as a text, stored words marked as such. */
-  recall(query: string, options?: { readonly skill?: string; readonly limit?: number; readonly maxTokens?: number }): Promise<Recall & { readonly context: string }>;
+  recall(
+    query: string,
+    options?: { readonly also?: readonly string[]; readonly skill?: string; readonly limit?: number; readonly maxTokens?: number },
+  ): Promise<Recall & { readonly context: string }>;
 }
 
 export interface ResumeOptions extends WorkspaceOptions, Pick<CallOptions, "agent"> {

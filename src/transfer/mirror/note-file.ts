@@ -23,6 +23,7 @@ const names = {
   supersedes: "supersedes",
   superseded_by: "supersededBy",
   keywords: "keywords",
+  questions: "questions",
 } as const satisfies Record<string, keyof Note | "format">;
 
 /** Markdown as it was given, under a front matter with everything else; one line break is added at the end. */
