@@ -2,4 +2,12 @@ import { defineConfig } from "vitest/config";
 import shared from "./vitest.config.ts";
 
 /** What depends on the SQLite driver, again under Node 24, where `node:sqlite` is the driver. `npm test` runs it, and `npm run test:campaigns` the campaigns that do. */
-export default defineConfig({ test: { ...shared.test, include: ["test/store/sqlite*.test.ts"], env: { HOLDFAST_TEST_ENGINES: "SQLite" } } });
+export default defineConfig({
+  test: {
+    ...shared.test,
+    include: ["test/store/sqlite*.test.ts"],
+    env: { HOLDFAST_TEST_ENGINES: "SQLite" },
+    // A folder of its own: it starts together with the other run, and whichever finds the packages changed empties its folder.
+    experimental: { fsModuleCache: true, fsModuleCachePath: "build/vitest-modules-node24" },
+  },
+});

@@ -40,26 +40,26 @@ async function everything() {
 
   await Promise.all([
     step("build", [node, join("scripts", "build.mjs")]),
-    step("types", [node, tsc, "-p", "."]),
+    typeStep("types", "."),
     // The page and its tests know a browser's names, which nothing else may: projects of their own.
-    step("types of the dashboard", [node, tsc, "-p", "dashboard"]),
-    step("types of its tests", [node, tsc, "-p", join("test", "browser")]),
+    typeStep("types of the dashboard", "dashboard"),
+    typeStep("types of its tests", join("test", "browser")),
     step("lint", [node, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]),
     step("generated documents", [node, join("scripts", "generate.mjs"), "--check"]),
   ]);
   await Promise.all([redis, postgres]);
   if (isStopping()) return;
 
-  // Two streams, because much of what both do is waiting for disks, servers and pages.
-  const served = ["test/browser", "test/conformance"];
+  // Two streams, because much of what both do is waiting for disks, servers and pages. What needs no server fills up the second, so that they end together.
+  const second = ["test/browser", "test/conformance", "test/domain", "test/tools"];
   await Promise.all([
-    runVitest({ ...context, args: [...served.flatMap((folder) => ["--exclude", `${folder}/**`]), ...flags] }),
+    runVitest({ ...context, args: ["--maxWorkers=4", ...second.flatMap((folder) => ["--exclude", `${folder}/**`]), ...flags] }),
     (async () => {
       const runtime = await node24;
       if (runtime !== undefined)
         await runVitest({ ...context, args: ["--no-file-parallelism", "--config", "vitest.node24.config.ts", ...flags], runtime: { name: "Node 24", node: runtime } });
       await Promise.all([conformance, chromium]);
-      if (!isStopping()) await runVitest({ ...context, args: ["--no-file-parallelism", ...served, ...flags] });
+      if (!isStopping()) await runVitest({ ...context, args: ["--no-file-parallelism", ...second, ...flags] });
     })(),
   ]);
 }
@@ -79,6 +79,11 @@ async function quick() {
     (name) => `test/store/${name}.test.ts`,
   );
   await runVitest({ ...context, args: [...folders, ...stores, ...paths, ...flags], env: { HOLDFAST_TEST_ENGINES: "memory,SQLite" } });
+}
+
+/** Only what changed since the last run is checked again; tsc keeps what it found, errors too, in build/. */
+function typeStep(name, project) {
+  return step(name, [node, tsc, "-p", project, "--incremental", "--tsBuildInfoFile", join("build", `${name.replaceAll(" ", "-")}.tsbuildinfo`)]);
 }
 
 /** One command that passes or fails as a whole; its output is shown where it fails. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openHoldfast } from "../../src/index.ts";
 import { checkAccessibility } from "./support/accessibility.ts";
 import type { DashboardPage } from "./support/dashboard-page.ts";
 import { openDashboardPage, settled, visit } from "./support/dashboard-page.ts";
@@ -35,7 +36,9 @@ test("a run whose agent stopped says so on its page and in the overview, with it
   for (const agent of ["gpu-1", "gpu-2", "gpu-3"]) {
     await dashboard.call("workflow_claim", { run_id: "resize-images", agent_id: agent, ttl_seconds: 1 });
     await dashboard.call("workflow_checkpoint", { run_id: "resize-images", step: 1, output: { done: 0 }, agent_id: agent });
-    await expect.poll(async () => (await dashboard.call("workflow_discover", { claimable: true })).runs).toContainEqual(expect.objectContaining({ run_id: "resize-images" }));
+    await expect
+      .poll(async () => (await dashboard.call("workflow_discover", { claimable: true })).runs, { interval: 100 })
+      .toContainEqual(expect.objectContaining({ run_id: "resize-images" }));
   }
   await using tab = await dashboard.open("/ns/default/runs/resize-images");
   const { page } = tab;
@@ -167,7 +170,8 @@ test("runs show their tags, and are found by name, agent and tag; the filters st
 
 test("a run behind more than one page looks through is found: the page looks on by itself", async () => {
   await dashboard.call("workflow_create", { name: "needle", run_id: "needle" });
-  for (let from = 0; from < 520; from += 40) await Promise.all(Array.from({ length: 40 }, (_, i) => dashboard.call("workflow_create", { name: `straw-${from + i}` })));
+  await using holdfast = await openHoldfast({ store: dashboard.store, maintain: false });
+  await Promise.all(Array.from({ length: 520 }, (_, i) => holdfast.workflows.create({ name: `straw-${i}` })));
   await using tab = await dashboard.open("/ns/default/runs?q=needle");
   await tab.page.getByText("1 run", { exact: true }).waitFor();
   expect(tab.faults).toEqual([]);

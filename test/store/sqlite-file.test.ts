@@ -13,7 +13,7 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { backUpFile } from "../support/back-up-file.ts";
-import { spawnWorker } from "../support/spawn-worker.ts";
+import { openAtOnce } from "../support/open-at-once.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const set = async (engine: Engine, key: string, value: string): Promise<unknown> =>
@@ -195,16 +195,7 @@ test("a folder in the file's place is refused; a symlink leads to the same store
   expect(await openAnd({ path: join(folder, "link.db") }, all)).toEqual([["a", "1", 1]]);
 });
 
-test("eight processes open a new file at the same moment and all of them work, ten times over", async () => {
-  const folder = await temporaryFolder();
-  for (let round = 0; round < 10; round += 1) {
-    const path = join(folder, `store-${round}.db`);
-    const workers = Array.from({ length: 8 }, (_, i) => spawnWorker<{ revision?: number }>("sqlite-opener", { path, key: `k${i}` }));
-    for (const worker of workers) await worker.next();
-    for (const worker of workers) worker.send({});
-    const revisions = await Promise.all(workers.map(async (worker) => (await worker.next()).revision));
-    expect(revisions.sort()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    for (const worker of workers) worker.send({ stop: true });
-    await Promise.all(workers.map((worker) => worker.ended()));
-  }
+test("eight processes open a new file at the same moment and all of them work", async () => {
+  // Again and again in test/store/concurrency/opening.campaign.ts.
+  await openAtOnce(join(await temporaryFolder(), "store.db"));
 });

@@ -10,7 +10,8 @@ import { describeHistories } from "./histories.ts";
 const open: OpenEngine = (clock, folder) => openSqliteEngine({ path: join(folder, "store.db"), clock });
 
 describeStore("sqlite", open, { durable: true });
-describeHistories("sqlite", open, 200);
+// Many more, and others each time, in histories.campaign.ts.
+describeHistories("sqlite", open, 60);
 
 test("all of this ran on the driver that this Node should give", async () => {
   const { engine } = await openFixture(open);

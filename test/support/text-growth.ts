@@ -5,7 +5,8 @@
 
 /** How many times longer the long text is, and so how often the short one is used. */
 const factor = 4;
-const shortLength = 1_000;
+/** The characters of the short text. Both find a quadratic cost; the longer one also where it hides behind a large linear one. */
+export const lengths = { quick: 400, full: 1_000 } as const;
 /** A quadratic function has a ratio of 4; a linear one is near 1 once the noise of other programs is out of both figures. */
 const ratioMax = 2.5;
 const triesMax = 40;
@@ -102,7 +103,7 @@ const usedUs = (work: (text: string) => unknown, text: string, times: number): n
 };
 
 /** Undefined when the cost is linear; otherwise how many times more each character costs in a text that is four times longer. */
-export function excessOf(work: (text: string) => unknown, textOf: (length: number) => string, length = shortLength): number | undefined {
+export function excessOf(work: (text: string) => unknown, textOf: (length: number) => string, length: number): number | undefined {
   const tiny = exploding(work, textOf);
   if (tiny !== undefined) return tiny;
   const [short, long] = [textOf(length), textOf(length * factor)];

@@ -32,6 +32,8 @@ export interface Tab extends AsyncDisposable {
 /** A real server with the page, and a real browser in front of it. */
 export interface DashboardPage extends AsyncDisposable {
   readonly server: HttpServer;
+  /** The URL of the server's store, for what need not go through the server. */
+  readonly store: string;
   readonly browser: Browser;
   open(path: string, options?: OpenOptions): Promise<Tab>;
   /** One call of a tool, as an agent makes it over MCP; its answer. */
@@ -54,6 +56,7 @@ export async function openDashboardPage({ flags = {}, fill, browser: shared }: D
   const browser = shared ?? (await chromium.launch({ executablePath, chromiumSandbox: false }));
   return {
     server,
+    store,
     browser,
     open: (path, options = {}) => openTab(browser, options.through ?? server.url, path, options),
     async call(tool, args, token) {
@@ -69,9 +72,12 @@ export async function openDashboardPage({ flags = {}, fill, browser: shared }: D
   };
 }
 
-async function findChromium(): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(projectRoot, "scripts", "test-services", "chromium.mjs")]);
-  return stdout.trim().split("\n").at(-1) ?? "";
+let chromiumPath: Promise<string> | undefined;
+
+/** Looked for once in each process. */
+function findChromium(): Promise<string> {
+  chromiumPath ??= run(process.execPath, [join(projectRoot, "scripts", "test-services", "chromium.mjs")]).then(({ stdout }) => stdout.trim().split("\n").at(-1) ?? "");
+  return chromiumPath;
 }
 
 async function openTab(browser: Browser, url: string, path: string, { token, expects = [], through: _, ...options }: OpenOptions): Promise<Tab> {

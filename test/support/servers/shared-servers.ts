@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "./postgres-server.ts";
+import { quickRoot } from "./quick-root.ts";
 import { startRedis } from "./redis-server.ts";
-import { quickServerRoot } from "./server-root.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -22,10 +22,10 @@ const given = (variable: string): SharedServer | undefined => {
 };
 
 const starters: Readonly<Record<string, () => Promise<SharedServer>>> = {
-  redis: async () => given("HOLDFAST_TEST_REDIS_URL") ?? startRedis({ root: await quickServerRoot() }),
+  redis: async () => given("HOLDFAST_TEST_REDIS_URL") ?? startRedis({ root: await quickRoot() }),
   postgres: async () =>
     // Two test files at once, some with a dozen processes, each with connections of its own.
-    given("HOLDFAST_TEST_POSTGRES_URL") ?? startPostgres({ settings: { max_connections: "300" }, root: await quickServerRoot() }),
+    given("HOLDFAST_TEST_POSTGRES_URL") ?? startPostgres({ settings: { max_connections: "300" }, root: await quickRoot() }),
 };
 
 /**

@@ -1,148 +1,29 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { NewToken } from "../../../src/domain/identity/tokens.ts";
-import { listTokens, revokeToken } from "../../../src/domain/identity/tokens.ts";
-import { openEngine } from "../../../src/engines/open-store.ts";
-import { silentLog } from "../../../src/kernel/log.ts";
 import { everything } from "../../../src/store/ranges.ts";
 import type { ApiRoute } from "../../../src/surfaces/dashboard/api-route.ts";
-import { openApiRoutes } from "../../../src/surfaces/dashboard/routes.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
-import type { HttpServer, HttpServerOptions } from "../../support/http-server.ts";
-import { startHttpServer } from "../../support/http-server.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { audience, startIssuer } from "./issuer.ts";
-import type { Caller, MatrixOptions, MatrixResult } from "./matrix.ts";
-import { canaryOf, namespaces, runMatrix } from "./matrix.ts";
+import type { HttpServer } from "../../support/http-server.ts";
+import type { Caller } from "./matrix.ts";
+import { namespaces } from "./matrix.ts";
+import { checkMatrix, checkReadOnlyMatrix, openScene } from "./matrix-scene.ts";
 import { sampledTools } from "./sample-arguments.ts";
-
-const everywhere = "*" as const;
-const credentials: readonly { readonly name: string; readonly token: Pick<NewToken, "role" | "namespaces"> }[] = (["read", "write", "admin"] as const).flatMap((role) => [
-  { name: `${role} token`, token: { role, namespaces: [namespaces.own] } },
-  { name: `${role} token for everywhere`, token: { role, namespaces: everywhere } },
-]);
-
-/** A server with two namespaces full of data, an issuer, and a caller of every kind. */
-async function openScene({ flags = {}, ...options }: HttpServerOptions = {}) {
-  const issuer = await startIssuer();
-  const folder = await temporaryFolder();
-  const store = `sqlite:${join(folder, "store.db")}`;
-  const dashboardFolder = join(folder, "page");
-  await mkdir(dashboardFolder);
-  await writeFile(join(dashboardFolder, "index.html"), "<!doctype html><title>Holdfast</title>");
-  const shared = { store, auth: "token", namespace: namespaces.own, "rate-limit": "1000000", "jwt-issuer": issuer.url, "jwt-audience": audience, "jwt-jwks-url": issuer.jwksUrl };
-  const server = await startHttpServer({ flags: { ...shared, ...flags }, dashboardFolder, ...options });
-  onTestFinished(() => server.stop());
-  const engine = await openEngine(store);
-  onTestFinished(() => engine[Symbol.asyncDispose]());
-  const callers = await callersOf(server, issuer);
-  await fill(server, callers);
-  const matrix = (more: Partial<MatrixOptions> = {}): Promise<MatrixResult> =>
-    runMatrix({
-      port: server.port,
-      readOnly: false,
-      tools: catalog,
-      apiRoutes: openApiRoutes({ log: silentLog, readOnly: false, operator: "operator" }),
-      callers,
-      marks: async () => ({ own: await markOf(namespaces.own), foreign: await markOf(namespaces.foreign) }),
-      ...more,
-    });
-  const markOf = async (namespace: string): Promise<string> => String((await engine.read(namespace, [everything], { limit: 1 })).revision);
-  return { server, engine, callers, matrix, shared, dashboardFolder };
-}
-
-async function callersOf(server: HttpServer, issuer: Awaited<ReturnType<typeof startIssuer>>): Promise<readonly Caller[]> {
-  const bearer = (secret: string): Pick<Caller, "headers"> => ({ headers: { authorization: `Bearer ${secret}` } });
-  const valid: Caller[] = [];
-  for (const { name, token } of credentials)
-    valid.push({ name, ...bearer(await server.token({ name, ...token })), grants: { role: token.role, everywhere: token.namespaces === everywhere } });
-  const expired = await server.token({ name: "expired", role: "admin", namespaces: everywhere, ttlMs: 1 });
-  const revoked = await server.token({ name: "revoked", role: "admin", namespaces: everywhere });
-  const scope = { store: server.serving.system, clock: { nowMs: Date.now } as never, writer: "tester" };
-  await revokeToken(scope, (await listTokens(scope)).find(({ name }) => name === "revoked")?.id as string);
-  const admin = await server.token({ name: "in the wrong place", role: "admin", namespaces: everywhere });
-  const claims = { holdfast_namespaces: [namespaces.own], scope: "holdfast:write" };
-  return [
-    { name: "nobody" },
-    { name: "malformed credential", headers: { authorization: "Bearer" } },
-    { name: "wrong token", ...bearer(`hf_${"A".repeat(43)}`) },
-    { name: "expired token", ...bearer(expired) },
-    { name: "revoked token", ...bearer(revoked) },
-    { name: "token in the query", isVariant: true, query: `token=${admin}&access_token=${admin}` },
-    { name: "token in a cookie", isVariant: true, headers: { cookie: `token=${admin}; authorization=Bearer ${admin}` } },
-    ...valid,
-    { name: "write JWT", ...bearer(await issuer.sign(claims)), grants: { role: "write", everywhere: false } },
-    { name: "JWT for another audience", isVariant: true, ...bearer(await issuer.sign({ ...claims, aud: "https://other.example.com" })) },
-    { name: "forged JWT", isVariant: true, ...bearer(await issuer.forge({ ...claims, scope: "holdfast:admin" })) },
-  ];
-}
-
-/** The same things in both namespaces, each with its canary in every text. */
-async function fill(server: HttpServer, callers: readonly Caller[]): Promise<void> {
-  const token = callers.find(({ name }) => name === "admin token for everywhere")?.headers?.authorization?.slice("Bearer ".length);
-  for (const place of ["own", "foreign"] as const) {
-    const canary = canaryOf(place);
-    const calls: readonly (readonly [string, Record<string, unknown>])[] = [
-      ["state_set", { key: "color", value: canary }],
-      ["state_set", { key: `key-${canary}`, value: 1 }],
-      ["workflow_create", { name: canary, run_id: "run-of-the-matrix", input: canary }],
-      ["workflow_create", { name: canary }],
-      ["lease_acquire", { resource_id: "held", holder_id: "holder", ttl_seconds: 3_600 }],
-      ["lease_acquire", { resource_id: canary, holder_id: canary, ttl_seconds: 3_600 }],
-      ["session_save", { session_id: "session", context: { canary } }],
-      ["checkpoint", { action: "save", description: canary, workspace: "matrix" }],
-      ["save_checkpoint", { core_question: canary, thesis: canary, confidence: 0.5 }],
-      ["save_knowledge", { id: "note", content: canary }],
-    ];
-    for (const [name, args] of calls) {
-      const answer = await server.callTool(name, args, { token, path: `/ns/${namespaces[place]}/mcp` });
-      if (!JSON.stringify(answer).includes('"isError":false') && JSON.stringify(answer).includes("error")) throw new Error(`${name} failed: ${JSON.stringify(answer)}`);
-    }
-  }
-}
-
-const summary = ({ requests, byVerdict }: MatrixResult): string =>
-  `${requests} requests: ${Object.entries(byVerdict)
-    .map(([verdict, count]) => `${count} ${verdict}`)
-    .join(", ")}`;
 
 describe("the authorisation matrix", () => {
   test("has arguments for every tool there is", () => {
     expect([...sampledTools].sort()).toEqual(catalog.map(({ name }) => name).sort());
   });
 
+  // Behind a route, the callers at the edge of what is allowed; the campaign beside this file sends every caller to everything.
   test("lets through what each route and tool declares and nothing else, with zero leaks", async () => {
-    const { matrix } = await openScene();
-    const result = await matrix();
-    console.info(`authorisation matrix: ${summary(result)}, ${result.leaks.length} leaks`);
-    expect(result.leaks.slice(0, 40)).toEqual([]);
-    expect(result.requests).toBeGreaterThan(5_000);
-    // It looked at every kind of answer.
-    for (const verdict of ["answered", "unauthenticated", "forbidden", "unknown tool"]) expect(result.byVerdict[verdict], verdict).toBeGreaterThan(100);
+    expect((await checkMatrix()).requests).toBeGreaterThan(2_000);
   });
 
   test("on a read-only server no credential changes anything", async () => {
-    const { server: writable, engine, callers, shared, matrix, dashboardFolder } = await openScene();
-    // It would sweep expired tokens meanwhile.
-    await writable.stop();
-    const marks = async () => Promise.all((await engine.namespaces()).map(async (name) => [name, (await engine.read(name, [everything], { limit: 1 })).revision]));
-    const before = await marks();
-    const server = await startHttpServer({ flags: { ...shared, "read-only": true }, dashboardFolder });
-    onTestFinished(() => server.stop());
-    // Those without a credential are refused as on the other server; two of them show it.
-    const result = await matrix({
-      port: server.port,
-      readOnly: true,
-      callers: callers.filter(({ name, grants }) => grants !== undefined || name === "nobody" || name === "expired token"),
-    });
-    console.info(`authorisation matrix, read-only: ${summary(result)}, ${result.leaks.length} leaks`);
-    expect(result.leaks.slice(0, 40)).toEqual([]);
-    expect(await marks()).toEqual(before);
+    expect((await checkReadOnlyMatrix()).requests).toBeGreaterThan(2_000);
   });
 });
 
@@ -183,7 +64,8 @@ describe("the matrix sees a planted hole", () => {
     const { server, callers, matrix } = await openScene();
     const reader = callers.find(({ name }) => name === "read token")?.headers?.authorization;
     const port = await withHole(server, ({ headers }) => (headers["mcp-name"] === "state_delete" && headers.authorization === reader ? { headers: adminOf(callers) } : undefined));
-    const { leaks } = await matrix({ port, only: /(state_(set|delete)|tools\/list) / });
+    // A hole for one credential alone is seen where every caller asks.
+    const { leaks } = await matrix({ port, only: /(state_(set|delete)|tools\/list) /, everyCaller: true });
     expect(leaks).toContainEqual(expect.stringMatching(/^read token: mcp-stateless: state_delete in own: expected unknown tool, got answered/));
     expect(leaks).toContainEqual(expect.stringMatching(/^what was refused, or only read, has changed the namespace own/));
     expect(leaks.filter((leak) => leak.includes("mcp-handshake") || leak.includes("state_set"))).toEqual([]);

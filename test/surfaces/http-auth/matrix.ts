@@ -39,6 +39,8 @@ interface Cell {
   readonly everywhereOnly?: boolean;
   readonly needs?: Role;
   readonly tool?: Tool;
+  /** A route of its own, and not one of many things behind a route. */
+  readonly isRoute?: boolean;
   /** Leaves things as they were, whoever asks. */
   readonly changesNothing: boolean;
   /** Goes on until one side ends it: its beginning is enough. */
@@ -64,6 +66,8 @@ export interface MatrixOptions {
   readonly callers: readonly Caller[];
   /** Only these cells, by what they are. */
   readonly only?: RegExp;
+  /** Every caller asks for everything behind a route too, and not only those at the edge of what is allowed. */
+  readonly everyCaller?: boolean;
   /** Of the namespaces with data: a mark that changes with everything in them. */
   marks(): Promise<Readonly<Record<"own" | "foreign", string>>>;
 }
@@ -75,9 +79,12 @@ export interface MatrixResult {
   readonly leaks: readonly string[];
 }
 
-/** Every route and tool, asked for by every caller in every namespace: what is answered must follow from what each declares, and from nothing else. */
+/**
+ * Every route by every caller in every namespace, and every tool and method behind one by the callers at the edge of what is allowed (or by every caller):
+ * what is answered must follow from what each declares, and from nothing else.
+ */
 export async function runMatrix(options: MatrixOptions): Promise<MatrixResult> {
-  const { callers, readOnly } = options;
+  const { callers, readOnly, everyCaller = false } = options;
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const leaks: string[] = [];
   const byVerdict: Record<string, number> = {};
@@ -111,9 +118,11 @@ export async function runMatrix(options: MatrixOptions): Promise<MatrixResult> {
 
   // First everything that must change nothing: what is refused, and what only reads. Then the rest.
   const visits = (cell: Cell, { isVariant = false }: Caller): boolean => !isVariant || cell.tool === undefined || ["state_get", "state_set"].includes(cell.tool.name);
-  const pairs = cells.flatMap((cell) =>
-    callers.filter((caller) => visits(cell, caller)).map((caller) => ({ cell, caller, mayChange: !cell.changesNothing && expectedOf(cell, caller, readOnly) === "answered" })),
-  );
+  const pairs = cells.flatMap((cell) => {
+    const all = callers.filter((caller) => visits(cell, caller));
+    const asking = everyCaller || cell.isRoute === true ? all : atTheEdge(cell, all, readOnly);
+    return asking.map((caller) => ({ cell, caller, mayChange: !cell.changesNothing && expectedOf(cell, caller, readOnly) === "answered" }));
+  });
   const before = await options.marks();
   await inTurn(
     pairs.filter(({ mayChange }) => !mayChange),
@@ -129,6 +138,22 @@ export async function runMatrix(options: MatrixOptions): Promise<MatrixResult> {
   leaks.push(...unlike(answers));
   agent.destroy();
   return { requests, byVerdict, leaks };
+}
+
+/**
+ * The callers nearest to another verdict: the least that are answered, the most that are refused; and the most that are answered, whose calls do what the tool
+ * does. Those without a credential take turns, and all others once more: the same ones in every namespace, because their answers are compared.
+ */
+function atTheEdge(cell: Cell, callers: readonly Caller[], readOnly: boolean): readonly Caller[] {
+  const turn = [...(cell.what.split(/ (?:in|at) /)[0] as string)].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+  const rank = ({ grants }: Caller): number => (grants === undefined ? 0 : roles.indexOf(grants.role) + (grants.everywhere ? roles.length : 0));
+  const chosen = new Set<Caller | undefined>([callers[turn % callers.length]]);
+  for (const verdict of ["answered", "unauthenticated", "forbidden", "unknown tool"] as const) {
+    const alike = callers.filter((caller) => expectedOf(cell, caller, readOnly) === verdict).toSorted((one, other) => rank(one) - rank(other));
+    if (verdict === "unauthenticated") chosen.add(alike[turn % alike.length]);
+    else for (const end of verdict === "answered" ? [0, -1] : [-1]) chosen.add(alike.at(end));
+  }
+  return callers.filter((caller) => chosen.has(caller));
 }
 
 /** A namespace that is somebody else's and one that nobody has ever used must be told apart by nobody who may use neither. */
@@ -223,7 +248,7 @@ function apiCells(routes: readonly ApiRoute[], tools: readonly Tool[]): readonly
     const inPlaces = path.includes(":namespace") ? places : [undefined];
     return inPlaces.flatMap((place): readonly Cell[] => {
       const where = place === undefined ? "" : ` in ${place}`;
-      if (!path.includes(":tool")) return [{ ...shared, ...body, what: `api: ${method} ${path}${where}`, path: concrete(place, undefined), place }];
+      if (!path.includes(":tool")) return [{ ...shared, ...body, isRoute: true, what: `api: ${method} ${path}${where}`, path: concrete(place, undefined), place }];
       return tools.map((tool) => ({
         ...shared,
         headers: { "content-type": "application/json" },
@@ -325,7 +350,7 @@ function stateless(method: string, more: Readonly<Record<string, unknown>> = {})
 }
 
 function otherCells(): readonly Cell[] {
-  const cell = (path: string, more: Partial<Cell> = {}): Cell => ({ what: `GET ${path}`, method: "GET", path, changesNothing: true, ...more });
+  const cell = (path: string, more: Partial<Cell> = {}): Cell => ({ what: `GET ${path}`, method: "GET", path, isRoute: true, changesNothing: true, ...more });
   const page = { headers: { accept: "text/html" }, isOpen: true };
   return [
     cell("/livez", { isOpen: true }),

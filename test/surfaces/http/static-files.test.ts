@@ -1,9 +1,10 @@
+import { createHook } from "node:async_hooks";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pagePolicy } from "../../../src/surfaces/http/static-files.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openStaticFiles, pagePolicy } from "../../../src/surfaces/http/static-files.ts";
 import type { HttpServer } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";
 import { askRaw, head } from "../../support/raw-http.ts";
@@ -104,6 +105,26 @@ describe("a file", () => {
     const plain = await sent("identity");
     expect([plain.encoding, plain.bytes.toString()]).toEqual([undefined, script]);
     expect((await sent("brx, xgzip")).encoding).toBeUndefined();
+  });
+
+  test("is compressed when a browser first asks for it, once for each encoding, and not when the server starts", async () => {
+    let compressions = 0;
+    const count = (_id: number, type: string): void => {
+      if (type === "ZLIB") compressions += 1;
+    };
+    const hook = createHook({ init: count }).enable();
+    onTestFinished(() => void hook.disable());
+    const files = await openStaticFiles(join(folder, "page"));
+    expect([files.count > 0, compressions]).toEqual([true, 0]);
+    await using other = await startHttpServer({ flags: { store: "memory:", auth: "token" }, dashboardFolder: join(folder, "page") });
+    const ask = (encoding: string) => askRaw(other.port, head("GET", "/assets/app-0123ABCD.js", other.port, { "accept-encoding": encoding }));
+    await ask("identity");
+    expect(compressions).toBe(0);
+    await Promise.all([ask("br"), ask("br")]);
+    await ask("br");
+    expect(compressions).toBe(1);
+    await ask("gzip");
+    expect(compressions).toBe(2);
   });
 
   test.each(["/link.txt", "/../secret.txt", "/%2e%2e/secret.txt", "/assets/../../secret.txt", "/assets/%2e%2e%2f%2e%2e%2fsecret.txt", "/assets", "/assets/", "/index.html/"])(

@@ -1,0 +1,3 @@
+import { questions, testRankings } from "./rankings.ts";
+
+testRankings(questions);
