@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Config } from "./config.ts";
-import { systemUser } from "./config.ts";
+import { gitEnvironment, systemUser } from "./config.ts";
 import { openHolderChore } from "./domain/leases/forget-holders.ts";
 import type { Mirror } from "./domain/mirror/mirror.ts";
 import { openFolderReader } from "./domain/workspace/repository-reader.ts";
+import { readRepositoryState } from "./domain/workspace/repository-state.ts";
 import { openEngine } from "./engines/open-store.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -178,9 +179,12 @@ export const pageToolsOf = (config: Config): readonly Tool[] =>
 /** Versions of deleted keys are remembered as long as they plausibly matter: one for every revision of history kept. */
 const retentionPolicy = (config: Config) => ({ ageMs: config.historyAgeMs, revisions: config.historyRevisions, tombstones: config.historyRevisions });
 
+/** For each question to git: who asks for a resume waits for it. */
+const gitPatienceMs = 1_000;
+
 /** The process stands where its client or its user works. */
 const journalFacts = ({ journalFormat, journalAgeMs, home }: Config) => ({
-  surroundings: { folder: process.cwd(), home, reader: openFolderReader() },
+  surroundings: { folder: process.cwd(), home, reader: openFolderReader(), readState: (folder: string) => readRepositoryState(folder, gitEnvironment(), gitPatienceMs) },
   journalFormat,
   journalTtlMs: journalAgeMs,
 });

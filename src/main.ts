@@ -145,10 +145,10 @@ async function hookAnswer(event: HookEvent, config: Config): Promise<string> {
     import("./surfaces/hooks/hook-input.ts"),
     import("./compose.ts"),
   ]);
-  if (config.readOnly && event === "pre-compact") return "";
+  if (config.readOnly && event !== "session-start") return "";
   try {
     const input = isatty(0) ? {} : await readHookInput(process.stdin);
-    // Whoever only looks for something to tell leaves no empty store behind.
+    // Whoever only looks for something to tell, or ends without having saved anything, leaves no empty store behind.
     await using opened = await openStore(config, { stays: false, log: silentLog, creates: event === "pre-compact" });
     const { surroundings } = opened.base.server;
     const { journalAgeMs: ttlMs, hookTimeoutMs: timeoutMs } = config;

@@ -111,9 +111,10 @@ describe("resume in the library", () => {
     await holdfast.leases.acquire("deploy", { ttlMs: 60_000 });
     await holdfast.leases.acquire("migrations", { ttlMs: 60_000, agent: "a2" });
     const mine: ResumeText = await holdfast.resume({ workspace: "engine" });
-    expect(mine).toMatchObject({ workspace: { name: "engine" }, shown: { journal: 1, leases: 1 } });
+    expect(mine).toMatchObject({ workspace: { name: "engine" }, shown: { journal: 1 } });
     expect(mine.text).toContain("> Half of the parser is done");
-    expect(mine.text).toContain("deploy");
+    expect(mine.text).toMatch(/^You are a1\. You hold lease deploy \(until .*\)\.$/m);
+    expect(mine.text).toContain("Others at work: a2 holds lease migrations.");
     expect((await holdfast.resume({ workspace: "engine", agent: "a2" })).text).toContain("migrations");
     expect((await holdfast.resume({ workspace: "engine", tokensMax: 200 })).tokens).toBeLessThanOrEqual(200);
   });

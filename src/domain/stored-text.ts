@@ -20,6 +20,10 @@ export const quotedInline = (text: string, charactersMax = 120): string => {
   return visible(JSON.stringify(shown).replaceAll(/[\u007f-\u009f\u2028\u2029]/gu, " "));
 };
 
+/** A plain name as it is; whatever could pass for a sentence of ours in quotation marks, which it cannot leave. */
+export const plainName = (name: string, charactersMax = 120): string =>
+  /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._/@#+:-]*$/u.test(name) && name.length <= charactersMax ? name : quotedInline(name, charactersMax);
+
 /** Who wrote it: the authenticated writer, and beside it the name the caller gave itself. */
 export const authorText = (writer: string, agent: string | undefined): string =>
   agent === undefined ? quotedInline(writer) : `${quotedInline(writer)} (as ${quotedInline(agent)})`;

@@ -2,8 +2,13 @@ import type { Edit, Insertion } from "./edit.ts";
 import { withdrawn } from "./edit.ts";
 import { isRecord, openJson } from "./edit-json.ts";
 
-/** The two events Claude Code runs a command of ours for. More of them cost every user on every prompt. */
-const hookEvents = { SessionStart: { command: "session-start", matcher: "startup|resume|clear|compact" }, PreCompact: { command: "pre-compact" } } as const;
+/** The events Claude Code runs a command of ours for: once a session, or once a compaction. None of them is run for every prompt. */
+const hookEvents = {
+  SessionStart: { command: "session-start", matcher: "startup|resume|clear|compact" },
+  PreCompact: { command: "pre-compact" },
+  PostCompact: { command: "post-compact" },
+  SessionEnd: { command: "session-end" },
+} as const;
 
 /** Claude Code gives up after this long; the hook itself ends far sooner. */
 const timeoutSeconds = 5;
@@ -67,4 +72,4 @@ function ownHooks(groups: unknown): HookLocation[] {
 
 /** However it is started, our command line says so. */
 const isOwnHook = (hook: unknown): boolean =>
-  isRecord(hook) && typeof hook.command === "string" && /(holdfast|[\\/]main\.js)["']? hook (session-start|pre-compact)\b/.test(hook.command);
+  isRecord(hook) && typeof hook.command === "string" && /(holdfast|[\\/]main\.js)["']? hook (session-start|pre-compact|post-compact|session-end)\b/.test(hook.command);

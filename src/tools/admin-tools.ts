@@ -70,8 +70,7 @@ export const sidecarReset = defineTool({
   name: "sidecar_reset",
   title: "Clear the namespace",
   description:
-    "Delete everything in this namespace. confirm must equal the namespace's name, else error and nothing happens. A backup of this namespace is written first where the store is a file; its name is returned.",
-  pointers: [{ to: ["sidecar_health"], text: "sidecar_health shows the name." }],
+    "Delete everything in this namespace. confirm must equal the namespace's name, else nothing happens. A backup of this namespace is written first where the store is a file; its name is returned.",
   toolset: "admin",
   effect: "destructive",
   input: z.strictObject({

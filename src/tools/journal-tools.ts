@@ -14,7 +14,7 @@ import { invalidInput } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
 import { fitting } from "./answer-size.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
-import { texts as optionalTexts, pageLimit, warning } from "./fields.ts";
+import { label, texts as optionalTexts, pageLimit, warning } from "./fields.ts";
 import { entryAnswer } from "./journal-answer.ts";
 import type { JournalStyle } from "./journal-text.ts";
 import { finished, restoredText, savedText, searchResultText, timelineText } from "./journal-text.ts";
@@ -44,6 +44,7 @@ const input = z.strictObject({
   gitBranch: z.string().optional(),
   workContext: z.string().optional().describe("what a successor needs to know"),
   sessionId: z.string().optional().describe("gathers highlights; yours by default"),
+  agent_id: label.optional(),
   global: z.boolean().optional(),
   tags: texts.optional(),
   ttl_days: z
@@ -81,7 +82,6 @@ export const checkpoint = defineTool({
   name: "checkpoint",
   title: "Work journal",
   description: `Work journal, per repository. description: save what you did (questions: that it answers); query: search (also: other wordings; limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. workspace: folder or name, else detected. global: for every workspace.`,
-  pointers: [{ to: ["state_set"], text: "Data for other agents: state_set." }],
   toolset: "journal",
   effect: "write",
   input,
@@ -136,13 +136,13 @@ function actionOf({ description, query, range }: Arguments): (typeof actions)[nu
 
 /** Which arguments an action looks at; the others would be believed to have narrowed it. */
 const looksAt: Record<(typeof actions)[number], readonly (keyof Arguments)[]> = {
-  save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "global", "tags", "ttl_days", "questions"],
+  save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "agent_id", "global", "tags", "ttl_days", "questions"],
   restore: ["checkpointId"],
   search: ["query", "also", "since", "range", "limit"],
   timeline: ["since", "range", "limit", "cursor"],
 };
 /** For every action, or callers fill in their defaults without meaning anything by it. */
-const neverTold: readonly (keyof Arguments)[] = ["action", "workspace", "outputFormat", "depth", "mode", "format"];
+const neverTold: readonly (keyof Arguments)[] = ["action", "agent_id", "workspace", "outputFormat", "depth", "mode", "format"];
 
 function unusedArguments(operation: (typeof actions)[number], args: Arguments): readonly string[] {
   const used = [...neverTold, ...looksAt[operation], ...(operation === "restore" && args.mode === "search" ? ["query", "also", "since", "range"] : [])];
@@ -150,9 +150,9 @@ function unusedArguments(operation: (typeof actions)[number], args: Arguments): 
   return Object.entries(args).flatMap(([name, value]) => (says(value) && !used.includes(name) ? [name] : []));
 }
 
-/** Without a connection to go by, what one writer saves for a workspace on one day (UTC) is one session: its highlights gather. */
-const daySession = ({ writer }: ToolContext, { id }: Workspace, nowMs: number): string =>
-  `session-${fingerprint([writer, id, new Date(nowMs).toISOString().slice(0, 10)]).slice(0, 12)}`;
+/** The caller's session where it names none. Without a connection to go by, what one writer saves for a workspace on one day (UTC) is one. */
+export const sessionOf = ({ connection, writer }: ToolContext, { id }: Workspace, nowMs: number): string =>
+  connection ?? `session-${fingerprint([writer, id, new Date(nowMs).toISOString().slice(0, 10)]).slice(0, 12)}`;
 
 const save: Action = async (context, args, workspace, style) => {
   if (args.description === undefined) throw invalidInput("description", 'required for action "save"; must be a string');
@@ -165,7 +165,7 @@ const save: Action = async (context, args, workspace, style) => {
     gitBranch: args.gitBranch,
     workContext: args.workContext,
     questions: args.questions,
-    sessionId: args.sessionId ?? context.connection ?? daySession(context, workspace, style.nowMs),
+    sessionId: args.sessionId ?? sessionOf(context, workspace, style.nowMs),
     global: args.global ?? false,
   };
   const saved = await saveEntry(context, { ...entry, workspace, ttlMs });

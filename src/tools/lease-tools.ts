@@ -3,6 +3,7 @@ import { workflowKeys } from "../domain/keyspace.ts";
 import { acquireLease } from "../domain/leases/leases.ts";
 import { releaseHold, renewHold } from "../domain/workflows/holds.ts";
 import { key, label, timeOrNull, token, toMs, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds, waitSeconds } from "./fields.ts";
+import { ownWorkspaceId } from "./own-workspace.ts";
 import { defineTool } from "./tool.ts";
 
 export const leaseAcquire = defineTool({
@@ -28,6 +29,7 @@ export const leaseAcquire = defineTool({
       resource: args.resource_id,
       holder: args.holder_id,
       ttlMs: toTtlMs(args.ttl_seconds),
+      workspace: await ownWorkspaceId(context),
       waitMs: args.wait_seconds === undefined ? 0 : toMs(args.wait_seconds),
     });
     if (result.ok) return { acquired: true, resource_id: result.resource, holder: result.holder, token: result.token, expires_at: toSeconds(result.expiresAtMs), reason: null };

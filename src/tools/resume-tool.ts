@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { readResume } from "../domain/resume/resume.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
-import { label } from "./fields.ts";
-import { workspace } from "./journal-tools.ts";
+import { label, texts } from "./fields.ts";
+import { sessionOf, workspace } from "./journal-tools.ts";
 import { defineTool } from "./tool.ts";
 
 const tokens = { default: 1_500, min: 200, max: 20_000 } as const;
@@ -10,14 +10,16 @@ const tokens = { default: 1_500, min: 200, max: 20_000 } as const;
 export const resume = defineTool({
   name: "resume",
   title: "Resume work",
-  description: `After a crash, a compaction or a hand-over, one call: last journal entry with highlights, open runs and leases (yours with agent_id), research, changes since since_revision, notes about query; within max_tokens (default ${tokens.default}), each line citing its revision.`,
+  description: `After a crash, compaction or hand-over: what you were doing, what is done, what is next, what others changed (since_revision), what is free to take. You: agent_id or session_id. query: search journal, research, notes (also: other wordings). max_tokens: default ${tokens.default}.`,
   toolset: "resume",
   effect: "read",
   input: z.strictObject({
     agent_id: label.optional(),
+    session_id: label.optional(),
     workspace: workspace.optional(),
     since_revision: z.int().min(0).optional(),
     query: z.string().min(1).max(2_000).optional(),
+    also: texts,
     skill: z.string().optional(),
     max_tokens: z.int().min(tokens.min).max(tokens.max).optional(),
   }),
@@ -32,13 +34,18 @@ export const resume = defineTool({
   positional: [],
   async handle(context, args) {
     const workspace = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
+    const { surroundings, claims } = context.server;
     const pack = await readResume(context, {
       workspace: workspace,
       agent: args.agent_id,
+      sessions: [...(args.session_id === undefined ? [] : [args.session_id]), sessionOf(context, workspace, context.clock.nowMs())],
       sinceRevision: args.since_revision,
       query: args.query,
+      also: args.also,
       skill: args.skill,
       tokensMax: args.max_tokens ?? tokens.default,
+      claimedHere: (runId, token) => claims?.tokenOf(context, runId) === token,
+      repository: workspace.folder === undefined ? undefined : surroundings?.readState?.(workspace.folder),
     });
     const { shown } = pack;
     const count = (name: string): number => shown[name] ?? 0;
@@ -47,12 +54,11 @@ export const resume = defineTool({
       revision: pack.revision,
       workspace: { id: workspace.id, name: workspace.name, ...(workspace.hint === undefined ? {} : { hint: workspace.hint }) },
       items: {
-        // One entry, in as many lines as fitted.
-        journal: Math.min(1, count("journal")),
+        journal: count("journal"),
         highlights: count("highlights"),
         runs: count("runs"),
         leases: count("leases"),
-        research: Math.min(1, count("research")),
+        research: count("research"),
         changes: count("changes"),
         knowledge: count("knowledge"),
       },

@@ -10,6 +10,7 @@ import type { Json } from "../kernel/json.ts";
 import { reporterOf } from "./claim-identity.ts";
 import { cursor, fromCursor, listOf, toCursor } from "./cursor.ts";
 import { json, key, label, pageLimit, tags, timeOrNull, token, toSeconds, toSecondsOrNull, toTtlMs, ttlSeconds } from "./fields.ts";
+import { ownWorkspaceId } from "./own-workspace.ts";
 import { listedRun, run, runAnswer } from "./run-answer.ts";
 import { defineTool } from "./tool.ts";
 
@@ -18,14 +19,14 @@ export const workflowCreate = defineTool({
   title: "Create a run",
   description:
     "Register a run that survives crashes. Higher priority (-1000 to 1000) is claimed first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
-  pointers: [{ to: ["workflow_claim"], text: "Agents take it with workflow_claim." }],
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({ name: key, tags: tags.optional(), input: json.optional(), run_id: key.optional(), priority: z.int().min(-1000).max(1000).optional() }),
   output: z.strictObject({ run_id: z.string(), name: z.string(), status: z.enum(runStatuses), created: z.boolean() }),
   positional: ["name"],
   async handle(context, args) {
-    const result = await createRun(context, { name: args.name, tags: args.tags, input: args.input, runId: args.run_id, priority: args.priority });
+    const workspace = await ownWorkspaceId(context);
+    const result = await createRun(context, { name: args.name, tags: args.tags, input: args.input, runId: args.run_id, priority: args.priority, workspace });
     return { run_id: result.runId, name: result.name, status: result.status, created: result.created };
   },
 });

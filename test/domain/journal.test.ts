@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { resetNamespace } from "../../src/domain/admin/reset.ts";
 import { readHistory } from "../../src/domain/history/history.ts";
+import { automaticTags } from "../../src/domain/journal/automatic-entry.ts";
 import { listEntries, requireEntry, searchEntries } from "../../src/domain/journal/find-entries.ts";
 import type { SaveEntry } from "../../src/domain/journal/journal.ts";
 import { readHighlights, saveEntry } from "../../src/domain/journal/journal.ts";
@@ -115,8 +116,8 @@ describe("the journal", () => {
 });
 
 describe("the last work in a workspace", () => {
-  const latest = async (scope: TestScope, workspace: Workspace, isMeant?: Parameters<typeof readLatest>[2]) => {
-    const { entry, news } = await readLatest(scope, workspace, isMeant);
+  const latest = async (scope: TestScope, workspace: Workspace) => {
+    const { entry, news } = await readLatest(scope, workspace);
     return [entry?.description, news.map(({ description }) => description)];
   };
 
@@ -139,7 +140,15 @@ describe("the last work in a workspace", () => {
     await save(scope, "theirs for all", { workspace: site, global: true });
     expect(await latest(scope, engine)).toEqual(["ours for all", ["theirs for all"]]);
     expect(await latest(scope, place("grown", [engine.id]))).toEqual(["ours for all", ["theirs for all"]]);
-    expect(await latest(scope, engine, ({ global }) => !global)).toEqual(["ours", []]);
+  });
+
+  test.each(automaticTags)("is not what the %s hook saved, however often, as long as somebody wrote something", async (tag) => {
+    const scope = openScope();
+    await save(scope, "saved by a hook first", { tags: [tag] });
+    expect(await latest(scope, engine)).toEqual(["saved by a hook first", []]);
+    await save(scope, "ours");
+    for (let i = 0; i < 45; i += 1) await save(scope, `saved by a hook ${i}`, { tags: [tag] });
+    expect(await latest(scope, engine)).toEqual(["ours", []]);
   });
 });
 

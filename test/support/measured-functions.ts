@@ -4,7 +4,8 @@ import { timeOfQuestion } from "../../src/domain/journal/time-words.ts";
 import { matchedWords } from "../../src/domain/matched-words.ts";
 import { checkpointId, slugOf } from "../../src/domain/research/checkpoint-id.ts";
 import { isNearDuplicate } from "../../src/domain/research/near-duplicate.ts";
-import { onOneLine, quoted, quotedInline, visible } from "../../src/domain/stored-text.ts";
+import { storedLines } from "../../src/domain/resume/stored-lines.ts";
+import { onOneLine, plainName, quoted, quotedInline, visible } from "../../src/domain/stored-text.ts";
 import { readServerSettings } from "../../src/engines/postgres/server-settings.ts";
 import { parseRedisUrl } from "../../src/engines/redis/redis-url.ts";
 import { termName } from "../../src/engines/sqlite/text-index.ts";
@@ -60,6 +61,8 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "domain/research/checkpoint-id.ts checkpointId": (text) => checkpointId(1_700_000_000_000, text, 1),
   "domain/research/checkpoint-id.ts slugOf": slugOf,
   "domain/research/near-duplicate.ts isNearDuplicate": (text) => isNearDuplicate(claim(text), claim(`${text} `)),
+  "domain/resume/stored-lines.ts storedLines": (text) => storedLines(text, Number.MAX_SAFE_INTEGER),
+  "domain/stored-text.ts plainName": (text) => plainName(text),
   "domain/stored-text.ts quoted": quoted,
   "domain/stored-text.ts quotedInline": (text) => quotedInline(text),
   "domain/stored-text.ts visible": visible,

@@ -180,6 +180,19 @@ describe("lease exec", () => {
     expect((await run("lease", "acquire", "none", "--agent", "next")).code).toBe(0);
   });
 
+  test("the lease belongs to the workspace of the folder", async () => {
+    const folders = ["here", "elsewhere"].map((name) => join(built.folder, name));
+    for (const folder of folders) mkdirSync(folder);
+    const look = (folder: string): string => `cd '${folder}' && '${process.execPath}' '${built.main}' checkpoint --json`;
+    const open = async (folder: string): Promise<unknown> => {
+      const { finished } = startExecutable(built.main, ["lease", "exec", "placed", "--", "sh", "-c", look(folder)], { env, cwd: folders[0] });
+      const { leases } = JSON.parse((await finished).stdout).data.open as { leases: { resource_id: string }[] };
+      return leases.map(({ resource_id }) => resource_id).filter((name) => name === "placed");
+    };
+    expect(await open(folders[0] as string)).toEqual(["placed"]);
+    expect(await open(folders[1] as string)).toEqual([]);
+  });
+
   test("the command gets standard input as it is", async () => {
     const child = spawn(process.execPath, [built.main, "lease", "exec", "input", "--", "cat"], { env, stdio: ["pipe", "pipe", "inherit"] });
     child.stdin.end("passed through");

@@ -72,7 +72,7 @@ describe("commands from tools", () => {
 
   test("notes and research are shown as the text that was made for reading, once", async () => {
     const { run } = openCommandLine();
-    expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe("Nothing that is stored answers this.\n");
+    expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe("No stored note surely answers this.\nAsk again with also: technical terms, synonyms, English.\n");
     await run(["knowledge", "save", "deploy", "Deploy needs the VPN."]);
     const recalled = (await run(["knowledge", "recall", "how to deploy"])).stdout;
     expect(recalled).toMatch(/^# Recalled notes \(1\)\n[\s\S]*\n> Deploy needs the VPN\.\n$/);

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { gitEnvironment } from "../../src/config.ts";
 import { openFolderReader } from "../../src/domain/workspace/repository-reader.ts";
+import { readRepositoryState } from "../../src/domain/workspace/repository-state.ts";
 import { withoutFilters } from "../../src/domain/workspace/safe-git.ts";
-import { readRepositoryState } from "../../src/surfaces/hooks/repository-state.ts";
 import { commitFile, createRepository, git } from "../support/git-repository.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

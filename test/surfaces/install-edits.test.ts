@@ -94,12 +94,17 @@ describe("hooks", () => {
   const others =
     '{\n  "model": "x",\n  "hooks": {\n    "SessionStart": [\n      { "hooks": [{ "type": "command", "command": "echo hi" }] } // mine\n    ],\n    "Stop": []\n  }\n}\n';
 
-  test("are added beside those of others, for the two events and no more", () => {
+  test("are added beside those of others, for the four events and no more", () => {
     const { hooks: installed } = parseJsonc(roundTrip(hooks, others));
-    expect(Object.keys(installed)).toEqual(["SessionStart", "Stop", "PreCompact"]);
+    expect(Object.keys(installed)).toEqual(["SessionStart", "Stop", "PreCompact", "PostCompact", "SessionEnd"]);
     expect(installed.SessionStart[0].hooks[0].command).toBe("echo hi");
     expect(installed.SessionStart[1]).toEqual({ matcher: "startup|resume|clear|compact", hooks: [{ type: "command", command: "npx -y holdfast hook session-start", timeout: 5 }] });
-    expect(installed.PreCompact).toEqual([{ hooks: [{ type: "command", command: "npx -y holdfast hook pre-compact", timeout: 5 }] }]);
+    for (const [event, command] of [
+      ["PreCompact", "pre-compact"],
+      ["PostCompact", "post-compact"],
+      ["SessionEnd", "session-end"],
+    ] as const)
+      expect(installed[event]).toEqual([{ hooks: [{ type: "command", command: `npx -y holdfast hook ${command}`, timeout: 5 }] }]);
   });
 
   test("a new command takes the place of the old one, also in a group with others", () => {

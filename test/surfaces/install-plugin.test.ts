@@ -17,12 +17,12 @@ describe("the Claude Code plugin", () => {
     await expect(skillFile(skill)).toMatchFileSnapshot(join(root, "plugin", "skills", skill.name, "SKILL.md"));
   });
 
-  test("has the three skills, and two hooks only", () => {
+  test("has the three skills, and four hooks only", () => {
     expect(skills.map(({ name }) => name)).toEqual(["checkpoint", "knowledge", "handoff"]);
     const { hooks } = readJson("plugin", "hooks", "hooks.json");
     const groups = hookGroups((hook) => `holdfast hook ${hook} 2>/dev/null || true`);
     expect(hooks).toEqual(Object.fromEntries(Object.entries(groups).map(([event, group]) => [event, [group]])));
-    expect(Object.keys(hooks)).toEqual(["SessionStart", "PreCompact"]);
+    expect(Object.keys(hooks)).toEqual(["SessionStart", "PreCompact", "PostCompact", "SessionEnd"]);
   });
 
   test("starts the installed command, and says its version", () => {

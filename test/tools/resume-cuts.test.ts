@@ -16,15 +16,15 @@ describe("a text that does not fit a resume", () => {
     let isOver = false;
     for (const line of (text as string).split("\n")) {
       const [, number] = /^> Line (\d\d)/.exec(line) ?? [];
-      if (/^> … \[r\d+\]$/.test(line)) isOver = true;
+      if (/^> …$/.test(line)) isOver = true;
       if (number === undefined) continue;
       if (number === "00") isOver = false;
       else expect([line, Number(number)]).toEqual([line, (last as number) + 1]);
       expect(isOver, line).toBe(false);
       last = Number(number);
     }
-    if (max_tokens < 400) expect(text).toMatch(/^> … \[r\d+\]$/m);
-    if (max_tokens === 4_000) expect(text).not.toMatch(/^> … /m);
+    if (max_tokens < 400) expect(text).toMatch(/^> …$/m);
+    if (max_tokens === 4_000) expect(text).not.toMatch(/^> …$/m);
   });
 
   test("of many open runs and leases the newest are shown", async () => {
@@ -34,7 +34,7 @@ describe("a text that does not fit a resume", () => {
       await call("workflow_claim", { run_id: `r${(i * 17) % 40}-${i}`, agent_id: "a" });
     }
     const { text } = await call("resume", { workspace: "here", agent_id: "a", max_tokens: 400 });
-    const shown = [...(text as string).matchAll(/run "?r\d+-(\d+)/g)].map(([, i]) => Number(i));
+    const shown = [...(text as string).matchAll(/→ workflow_resume r\d+-(\d+)/g)].map(([, i]) => Number(i));
     expect(shown.length).toBeGreaterThan(1);
     expect(shown).toEqual(shown.map((_, i) => 39 - i));
   });

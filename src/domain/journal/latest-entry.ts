@@ -2,6 +2,7 @@ import { readTogether } from "../../store/read-together.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { isAutomatic } from "./automatic-entry.ts";
 import { listEntries } from "./find-entries.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 
@@ -19,11 +20,14 @@ const lookedAtMax = 400;
 const newsMax = 3;
 
 /**
- * What was done last in a workspace. A note that somebody saved for every workspace is worth knowing, but whoever asks what they were
- * working on does not mean it. `isMeant` leaves out entries of other kinds.
+ * What an agent did last in a workspace. A note that somebody saved for every workspace is worth knowing, but whoever asks what they were
+ * working on does not mean it, nor what a hook saved by itself; that is given only where nobody wrote anything.
  */
-export const readLatest = (scope: Pick<Scope, "store">, workspace: Workspace, isMeant: (entry: JournalEntry) => boolean = () => true): Promise<Latest> =>
-  readTogether(scope.store, (store) => lookForLatest({ store }, workspace, isMeant));
+export const readLatest = (scope: Pick<Scope, "store">, workspace: Workspace): Promise<Latest> =>
+  readTogether(scope.store, async (store) => {
+    const written = await lookForLatest({ store }, workspace, (entry) => !isAutomatic(entry));
+    return written.entry === undefined ? lookForLatest({ store }, workspace, () => true) : written;
+  });
 
 async function lookForLatest(scope: Pick<Scope, "store">, workspace: Workspace, isMeant: (entry: JournalEntry) => boolean): Promise<Latest> {
   const isFromHere = ({ workspace: { id } }: JournalEntry): boolean => id === workspace.id || workspace.formerIds.includes(id);

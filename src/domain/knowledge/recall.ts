@@ -21,6 +21,8 @@ export interface RecallInput {
   readonly limit: number;
   /** Of all contents together. */
   readonly maxTokens: number;
+  /** Only so many of the best are looked at, in one read. */
+  readonly lookedAtMax?: number;
 }
 export interface RecalledNote extends Note {
   readonly tokens: number;
@@ -60,7 +62,7 @@ const batch = 10;
 const trustWeights: Record<Trust, number> = { quarantined: 0, low: 0.5, medium: 1, high: 1.2 };
 
 /** The notes that answer a question best, inside a budget. One that would break it is left out, and smaller ones are still tried. */
-export async function recallNotes({ store }: Pick<Scope, "store">, { query, also, skill, limit, maxTokens }: RecallInput): Promise<Recall> {
+export async function recallNotes({ store }: Pick<Scope, "store">, { query, also, skill, limit, maxTokens, lookedAtMax }: RecallInput): Promise<Recall> {
   requireText(query, "query", queryBytesMax);
   const wordings = requireList(also, "also", alsoMax, (item, field) => requireText(item, field, queryBytesMax));
   const areas = [knowledgeKeys.area(undefined), ...(skill === undefined ? [] : [knowledgeKeys.area(requireSkill(skill))])];
@@ -71,13 +73,14 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, also
       .slice(0, searchedMax)
       .filter((hit) => hit.grade === grade)
       .slice(0, candidatesMax);
-  const hits = [...graded("sure"), ...graded("maybe"), ...(wordings.length === 0 ? graded(undefined) : [])];
+  const hits = [...graded("sure"), ...graded("maybe"), ...(wordings.length === 0 ? graded(undefined) : [])].slice(0, lookedAtMax);
   const asked = wordTerms(query);
   const sure: RecalledNote[] = [];
   const possible: RecalledNote[] = [];
-  let { nowMs } = await store.read({ start: "", end: "" });
-  for (let i = 0; i < hits.length; i += batch) {
-    const some = hits.slice(i, i + batch);
+  const readAtOnce = lookedAtMax ?? batch;
+  let nowMs = hits.length === 0 ? (await store.read({ start: "", end: "" })).nowMs : 0;
+  for (let i = 0; i < hits.length; i += readAtOnce) {
+    const some = hits.slice(i, i + readAtOnce);
     const snapshot = await store.read(some.map(({ key }) => keyRange(key)));
     nowMs = snapshot.nowMs;
     for (const entry of snapshot.entries) {

@@ -20,6 +20,8 @@ export interface LeaseRecord {
 interface StoredHold {
   readonly holder: string;
   readonly ttlMs: number;
+  /** The id of the workspace its holder worked in; absent where that was not known. */
+  readonly workspace?: string;
 }
 
 export const leaseRanges = (resource: string): readonly Range[] => [keyRange(leaseKeys.holder(resource)), keyRange(leaseKeys.deadline(resource))];
@@ -29,7 +31,8 @@ export function leaseIn(snapshot: Pick<Snapshot, "entries">, resource: string): 
   const holder = find(leaseKeys.holder(resource));
   const deadline = find(leaseKeys.deadline(resource));
   if (holder === undefined) return {};
-  const last = { ...(holder.value as unknown as StoredHold), token: holder.revision };
+  const { holder: name, ttlMs: lastTtlMs } = holder.value as unknown as StoredHold;
+  const last = { holder: name, ttlMs: lastTtlMs, token: holder.revision };
   if (deadline === undefined) return { last };
   const { ttlMs } = deadline.value as unknown as StoredHold;
   return { last, live: { holder: last.holder, token: last.token, ttlMs, expiresAtMs: deadline.expiresAtMs as number } };
@@ -52,8 +55,8 @@ export interface HistorySubject {
 }
 
 /** A new holder: both keys are written, so the token is this commit's revision. */
-export const takeWrites = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined): Write[] => [
-  { op: "put", key: leaseKeys.holder(resource), value: { holder, ttlMs } },
+export const takeWrites = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined, workspace?: string): Write[] => [
+  { op: "put", key: leaseKeys.holder(resource), value: { holder, ttlMs, ...(workspace === undefined ? {} : { workspace }) } },
   extendWrite(resource, holder, ttlMs, historySubject, op),
 ];
 

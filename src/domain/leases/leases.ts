@@ -13,6 +13,8 @@ export interface AcquireInput {
   readonly resource: string;
   readonly holder: string;
   readonly ttlMs: number;
+  /** The id of the workspace the holder works in. */
+  readonly workspace?: string;
 }
 export type AcquireResult =
   | { readonly ok: true; readonly resource: string; readonly holder: string; readonly token: Revision; readonly expiresAtMs: number; readonly renewed: boolean }
@@ -35,11 +37,11 @@ interface AcquireNote {
 }
 
 /** Takes a free lease or extends one's own; says who holds it otherwise. With `waitMs`, waits in line for it. */
-export async function acquireLease(scope: Scope, { resource, holder, ttlMs, waitMs = 0 }: AcquireInput & { readonly waitMs?: number }): Promise<AcquireResult> {
+export async function acquireLease(scope: Scope, { resource, holder, ttlMs, workspace, waitMs = 0 }: AcquireInput & { readonly waitMs?: number }): Promise<AcquireResult> {
   requireLeaseInput(resource, holder, ttlMs);
   const take = (checks: readonly Check[], alsoWrite: readonly Write[] = []): Decision<AcquireNote, AcquireResult> => ({
     checks,
-    writes: [...alsoWrite, ...takeWrites(resource, holder, ttlMs, historySubjectOf(resource), "acquire")],
+    writes: [...alsoWrite, ...takeWrites(resource, holder, ttlMs, historySubjectOf(resource), "acquire", workspace)],
     note: { holder, token: null },
   });
   const free: readonly Check[] = [

@@ -1,49 +1,46 @@
-import { isHoldfastError } from "../../kernel/errors.ts";
-import { limits } from "../../store/limits.ts";
-import { everything } from "../../store/ranges.ts";
-import type { LogPage, LogRow, Revision, Store } from "../../store/store.ts";
+import type { LogRow, Revision } from "../../store/store.ts";
+import { knowledgeKeys, researchKeys, sessionKeys, stateKeys } from "../keyspace.ts";
 
-/** What happened to one thing, since a revision. */
+/** What happened to one thing since the caller was last here. */
 export interface ThingChanged {
-  readonly kind: string;
+  readonly kind: "key" | "note" | "session" | "research checkpoint";
   readonly name: string;
-  /** The last operation, and how many there were. */
-  readonly op: string;
+  /** Where it is, if it is still there. */
+  readonly key: string;
+  /** How many changes there were. */
   readonly times: number;
-  readonly writer: string;
-  readonly agent?: string;
+  /** Who changed it last. */
+  readonly by: string;
   readonly revision: Revision;
 }
 export interface Changes {
   /** Newest first. */
   readonly things: readonly ThingChanged[];
-  /** Older changes were not looked at, or are no longer kept. */
-  readonly partial: boolean;
+  /** Things that belong to other work. */
+  readonly elsewhere: number;
 }
 
-/** Signs of life, not news. */
-const heartbeat = "renew";
+/** Runs, leases and journal entries have sections of their own. */
+const kinds = [
+  { kind: "key", range: stateKeys.all, nameOf: stateKeys.nameOf },
+  { kind: "note", range: knowledgeKeys.all, nameOf: knowledgeKeys.nameOf },
+  { kind: "session", range: sessionKeys.all, nameOf: sessionKeys.idOf },
+  { kind: "research checkpoint", range: researchKeys.all, nameOf: researchKeys.idOf },
+] as const;
 
-export async function readChanges(store: Store, after: Revision): Promise<Changes> {
-  const { page, compacted } = await readNews(store, after);
+export const changedRanges = kinds.map(({ range }) => range);
+
+/** `isTheirs`: done by somebody else than the caller. `isHere`: touches the work in this workspace. */
+export function drawChanges(rows: readonly LogRow[], isTheirs: (row: LogRow) => boolean, isHere: (thing: ThingChanged) => boolean): Changes {
   const things = new Map<string, ThingChanged>();
-  for (const row of page.rows.toSorted((a, b) => b.revision - a.revision || b.seq - a.seq)) {
-    const { kind, op, subject } = row.record as NonNullable<LogRow["record"]>;
-    if (op === heartbeat) continue;
-    const id = JSON.stringify([kind, subject]);
-    const known = things.get(id);
-    if (known === undefined) things.set(id, { kind, name: subject, op, times: 1, writer: row.writer, agent: row.agent, revision: row.revision });
-    else things.set(id, { ...known, times: known.times + 1 });
+  for (const row of rows.filter(isTheirs).toSorted((a, b) => b.revision - a.revision || b.seq - a.seq)) {
+    const found = kinds.find(({ range }) => row.key.startsWith(range.start));
+    const known = things.get(row.key);
+    if (known !== undefined) things.set(row.key, { ...known, times: known.times + 1 });
+    else if (found !== undefined)
+      things.set(row.key, { kind: found.kind, name: found.nameOf(row.key), key: row.key, times: 1, by: row.agent ?? row.writer, revision: row.revision });
   }
-  return { things: [...things.values()], partial: compacted || !page.done };
-}
-
-async function readNews(store: Store, after: Revision): Promise<{ readonly page: LogPage; readonly compacted: boolean }> {
-  const query = { ranges: [everything], after, reverse: true, recorded: {}, values: false, limit: limits.logRowsMax } as const;
-  try {
-    return { page: await store.log(query), compacted: false };
-  } catch (error) {
-    if (!isHoldfastError(error, "compacted")) throw error;
-    return { page: await store.log({ ...query, lenient: true }), compacted: true };
-  }
+  const all = [...things.values()];
+  const here = all.filter(isHere);
+  return { things: here, elsewhere: all.length - here.length };
 }

@@ -7,6 +7,7 @@ import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import type { Run } from "../workflows/workflow.ts";
 import { isFinished } from "../workflows/workflow.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { noWorkspaceId } from "../workspace/workspace.ts";
 
 export interface OpenRun {
   readonly runId: string;
@@ -37,7 +38,7 @@ const heldMax = 100;
 
 /**
  * What somebody has in hand: claimed runs and held leases, of one holder or of all. With a holder, also runs whose claim lapsed
- * while it was away and that nobody took: those it should claim again. A run tagged with another workspace is left out.
+ * while it was away and that nobody took: those it should claim again. What belongs to another workspace is left out.
  */
 export const readOpenWork = (scope: Pick<Scope, "store">, query: { readonly holder?: string; readonly workspace?: Workspace }): Promise<OpenWork> =>
   readTogether(scope.store, (store) => lookForOpenWork({ store }, query));
@@ -66,7 +67,8 @@ async function lookForOpenWork({ store }: Pick<Scope, "store">, { holder, worksp
       if (isFinished(run) || isElsewhere(run, workspace) || (deadline === undefined && holder === undefined)) continue;
       const revision = Math.max(runEntry.revision, deadline?.revision ?? 0);
       runs.push({ runId, name: run.name, lastStep: run.lastStep, ...held, expiresAtMs: deadline?.expiresAtMs, revision });
-    } else if (deadline !== undefined) leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
+    } else if (deadline !== undefined && !isElsewhere({ tags: {}, workspace: (hold.value as { workspace?: string }).workspace }, workspace))
+      leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
   }
   // Where not all can be shown, the newest are.
   const newestFirst = (a: OpenRun | OpenLease, b: OpenRun | OpenLease): number => b.revision - a.revision;
@@ -89,5 +91,10 @@ async function findHolders({ store }: Pick<Scope, "store">, holder: string | und
 
 const holderOf = (entry: Entry): string => (entry.value as { holder: string }).holder;
 
-const isElsewhere = ({ tags }: Run, workspace: Workspace | undefined): boolean =>
-  workspace !== undefined && tags.workspace !== undefined && tags.workspace !== workspace.name && tags.workspace !== workspace.id;
+/** Of another workspace than this one: by the tag that somebody gave it, else by where it was created. What belongs nowhere is everybody's. */
+export function isElsewhere({ tags, workspace: recorded }: Pick<Run, "tags" | "workspace">, workspace: Workspace | undefined): boolean {
+  if (workspace === undefined || workspace.id === noWorkspaceId) return false;
+  const names = [workspace.id, ...workspace.formerIds];
+  if (tags.workspace !== undefined) return tags.workspace !== workspace.name && !names.includes(tags.workspace);
+  return recorded !== undefined && !names.includes(recorded);
+}

@@ -11,6 +11,8 @@ export type RunStatus = (typeof runStatuses)[number];
 export interface Run {
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
+  /** The id of the workspace it was created in; absent where that was not known. */
+  readonly workspace?: string;
   readonly priority: number;
   readonly status: RunStatus;
   /** The highest step checkpointed; never falls. 0 before the first. */

@@ -45,6 +45,8 @@ export interface CreateInput {
   /** The caller's own id: creating twice returns the first. */
   readonly runId?: string;
   readonly priority?: number;
+  /** The id of the workspace it is created in. */
+  readonly workspace?: string;
 }
 export interface CreateResult {
   readonly runId: string;
@@ -56,7 +58,7 @@ export interface CreateResult {
 const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 const priorityMax = 1000;
 
-export async function createRun(scope: Scope, { name, tags = {}, input, runId = `wf-${randomHex(12)}`, priority = 0 }: CreateInput): Promise<CreateResult> {
+export async function createRun(scope: Scope, { name, tags = {}, input, runId = `wf-${randomHex(12)}`, priority = 0, workspace }: CreateInput): Promise<CreateResult> {
   requireKey(name, "name");
   requireRunId(runId);
   requireTags(tags);
@@ -69,7 +71,8 @@ export async function createRun(scope: Scope, { name, tags = {}, input, runId = 
       const found = snapshot.entries.find((entry) => entry.key === workflowKeys.run(runId))?.value as unknown as Run | undefined;
       if (found !== undefined) return { answer: { runId, name: found.name, status: shownStatus(found, leaseIn(snapshot, workflowKeys.resource(runId))), created: false } };
       const place = workflowKeys.listPosition(snapshot.revision, ordinal);
-      const run: Run = { name, tags, priority, status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, place, formerAgents: [], indexed: { zone: "ready" } };
+      const begun = { status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, place, formerAgents: [], indexed: { zone: "ready" } } as const;
+      const run: Run = { name, tags, ...(workspace === undefined ? {} : { workspace }), priority, ...begun };
       return {
         checks: [{ key: workflowKeys.run(runId), is: "absent" }],
         writes: [

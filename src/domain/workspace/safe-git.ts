@@ -1,6 +1,6 @@
 /**
  * Options before a git command that keep it from taking locks and from starting programs that a repository's own configuration names. A folder can bring
- * any configuration with it, so what is not named here must not be reachable by the commands that are run: no diff, no fetch, no checkout.
+ * any configuration with it, so what is not named here must not be reachable by the commands that are run: no fetch, no checkout, and a diff only with `--no-ext-diff --no-textconv`.
  */
 export const safeGitOptions: readonly string[] = [
   "--no-optional-locks",

@@ -5,6 +5,7 @@ import type { Store } from "../../store/store.ts";
 import type { KnownWorkspace } from "./known-workspaces.ts";
 import { findKnownWorkspaces, readKnownRoot } from "./known-workspaces.ts";
 import type { FolderReader, Repository } from "./repository-reader.ts";
+import type { RepositoryState } from "./repository-state.ts";
 
 /**
  * What an agent works on: the repository, whichever folder, worktree or clone it is seen through.
@@ -15,6 +16,8 @@ export interface Workspace extends KnownWorkspace {
   readonly formerIds: readonly string[];
   readonly branch?: string;
   readonly commit?: string;
+  /** The top of the repository, where there is one on this machine. Never stored. */
+  readonly folder?: string;
   /** What the caller should know about how it was found. */
   readonly hint?: string;
 }
@@ -26,6 +29,8 @@ export interface Surroundings {
   openFolder?(): Promise<string | undefined>;
   readonly home: string;
   readonly reader: FolderReader;
+  /** What git knows of a repository, asked without waiting long. */
+  readState?(folder: string): Promise<RepositoryState>;
 }
 
 /** No folder to go by: entries are kept here, apart from every workspace. */
@@ -92,7 +97,7 @@ async function ofName(store: Store, given: string, surroundings: Surroundings | 
 function ofRepository({ rootCommit, mainLine, commonFolder, name, branch, commit }: Repository, folder: string): Workspace {
   const former = [idOf(`git ${commonFolder}`), idOf(`folder ${folder}`)];
   const ids = rootCommit === undefined ? former : [idOf(`root ${rootCommit}`), ...former];
-  return { id: ids[0] as string, name, formerIds: ids.slice(1), branch, commit, ...(mainLine === undefined ? {} : { foundBy: { mainLine, rootCommit } }) };
+  return { id: ids[0] as string, name, formerIds: ids.slice(1), branch, commit, folder, ...(mainLine === undefined ? {} : { foundBy: { mainLine, rootCommit } }) };
 }
 
 const plainFolder = (path: string): Workspace => ({ id: idOf(`folder ${path}`), name: basename(path) || path, formerIds: [] });

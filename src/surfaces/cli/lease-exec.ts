@@ -7,6 +7,7 @@ import { durationForms, formatDuration, parseDurationMs } from "../../kernel/dur
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { quotedName } from "../../kernel/nearest.ts";
 import type { Scope } from "../../store/transact.ts";
+import { ownWorkspaceId } from "../../tools/own-workspace.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { safeText } from "./terminal-text.ts";
@@ -76,8 +77,9 @@ interface Plan {
 async function runUnderLease(host: CliHost, runtime: CliRuntime, plan: Plan): Promise<number> {
   const { resource, holder, ttlMs, waitMs, graceMs, interrupted } = plan;
   const scope: Scope = { ...runtime.base, agent: holder, signal: interrupted };
+  const workspace = await ownWorkspaceId(runtime.base);
   const askedAtMs = scope.clock.nowMs();
-  const acquired = await acquireLease(scope, { resource, holder, ttlMs, waitMs });
+  const acquired = await acquireLease(scope, { resource, holder, ttlMs, workspace, waitMs });
   if (interrupted.aborted) {
     if (acquired.ok) await releaseLease(scope, { resource, holder, token: acquired.token });
     return exitCodes.interrupted;

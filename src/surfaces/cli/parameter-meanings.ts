@@ -37,6 +37,8 @@ export const parameterMeanings: Readonly<Record<string, string>> = {
   mode: "Which entry to restore: the latest, a specific one, or the best match of a query.",
   n: "How many records to give at most.",
   name: "A name for people; runs may share it.",
+  questions: "A question that it answers, as one who has not read it would ask; may be repeated.",
+  also: "Another wording of the query; may be repeated up to 3 times.",
   open_questions: "A question still open; may be repeated.",
   output: "What the step produced: JSON, plain text, @FILE or -.",
   outputFormat: "text, plain (ASCII alone), emoji, json, or dual (text and json).",

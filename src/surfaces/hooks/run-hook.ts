@@ -1,19 +1,22 @@
+import type { AutomaticTag } from "../../domain/journal/automatic-entry.ts";
+import { commitsText } from "../../domain/journal/automatic-entry.ts";
+import { listEntries } from "../../domain/journal/find-entries.ts";
 import { saveEntry } from "../../domain/journal/journal.ts";
-import type { JournalEntry } from "../../domain/journal/journal-entry.ts";
 import { entryLimits } from "../../domain/journal/journal-entry.ts";
-import { readLatest } from "../../domain/journal/latest-entry.ts";
-import type { OpenWork } from "../../domain/resume/open-work.ts";
-import { readOpenWork } from "../../domain/resume/open-work.ts";
+import type { JournalPicture } from "../../domain/resume/journal-picture.ts";
+import { drawJournal } from "../../domain/resume/journal-picture.ts";
 import { readResume } from "../../domain/resume/resume.ts";
+import { quotedInline } from "../../domain/stored-text.ts";
 import { openFolderReader } from "../../domain/workspace/repository-reader.ts";
+import type { Environment, RepositoryState } from "../../domain/workspace/repository-state.ts";
+import { readRepositoryState } from "../../domain/workspace/repository-state.ts";
 import type { Surroundings, Workspace } from "../../domain/workspace/workspace.ts";
 import { locateWorkspace } from "../../domain/workspace/workspace.ts";
 import { randomHex } from "../../kernel/ids.ts";
+import { estimateTokens } from "../../kernel/tokens.ts";
 import type { Scope } from "../../store/transact.ts";
 import type { HookEvent } from "./hook-events.ts";
 import type { HookInput } from "./hook-input.ts";
-import type { Environment, RepositoryState } from "./repository-state.ts";
-import { readRepositoryState } from "./repository-state.ts";
 
 export interface HookContext {
   readonly scope: Scope;
@@ -25,6 +28,8 @@ export interface HookContext {
   readonly ttlMs?: number;
   /** How long the hook may take in all. */
   readonly timeoutMs: number;
+  /** How long a text may be that is added to the context. */
+  readonly packTokensMax?: number;
 }
 
 /** Of a hook's time so much may go into asking git where a history began, and so much into each question after that; a fifth is left for saving. */
@@ -39,8 +44,12 @@ export async function runHook(event: HookEvent, input: HookInput, context: HookC
     reader: openFolderReader({ gitTimeoutMs: Math.ceil(context.timeoutMs * rootShare) }),
   };
   const workspace = unhurried(await locateWorkspace(context.scope.store, surroundings));
-  if (event === "session-start") return sessionStart(context.scope, workspace);
-  await preCompact(context, workspace, surroundings.folder, input);
+  // Git would search above the workspace: a home folder under version control is not a project.
+  const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
+  const repository = inRepository ? readRepositoryState(surroundings.folder, context.gitEnvironment, Math.ceil(context.timeoutMs * questionShare)) : Promise.resolve(nothingKnown);
+  if (event === "session-start") return sessionStart(context, workspace, repository, input);
+  if (event === "post-compact") await saveSummary(context, workspace, input);
+  else await saveFacts(event, context, workspace, await repository, input);
   return "";
 }
 
@@ -48,77 +57,77 @@ export async function runHook(event: HookEvent, input: HookInput, context: HookC
 const unhurried = ({ foundBy, ...workspace }: Workspace): Workspace => ({ ...workspace, ...(foundBy?.rootCommit === undefined ? {} : { foundBy }) });
 
 /** Clients cut what a hook adds; this stays well below. */
-const packTokensMax = 1_500;
+const packTokensUsually = 1_500;
+const nothingKnown: RepositoryState = { recentCommits: [] };
 
-async function sessionStart(scope: Scope, workspace: Workspace): Promise<string> {
-  const written = await lastWritten(scope, workspace);
-  const pack = await readResume(scope, { workspace, query: written?.description.slice(0, 400).toWellFormed(), tokensMax: packTokensMax });
+async function sessionStart(
+  { scope, packTokensMax = packTokensUsually }: HookContext,
+  workspace: Workspace,
+  repository: Promise<RepositoryState>,
+  { session, isCompacted }: HookInput,
+): Promise<string> {
+  const saving = `Save with the checkpoint tool as work proceeds${session === undefined ? "" : `, with sessionId ${quotedInline(session, 128)}`}.`;
+  const end = `\n${isCompacted === true ? "This is current: calling resume again is unnecessary." : "The resume tool gives more of this."} ${saving}\n`;
+  const tokensMax = packTokensMax - estimateTokens(end);
+  const pack = await readResume(scope, { workspace, sessions: session === undefined ? [] : [session], tokensMax, repository, isCompacted });
   // An agent that has nothing to go on with is not told so at every start.
   if (Object.values(pack.shown).every((count) => count === 0)) return "";
-  const additionalContext = `${pack.text}Save with the checkpoint tool as work proceeds; the resume tool gives more of this.\n`;
-  return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext } })}\n`;
+  return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: `${pack.text}${end}` } })}\n`;
 }
 
-/** Marks what the hook saved, to tell it from what an agent wrote. */
-const ownTag = "pre-compact";
-
-/** The newest entry that an agent wrote itself, here. */
-async function lastWritten(scope: Scope, workspace: Workspace): Promise<JournalEntry | undefined> {
-  const { entry } = await readLatest(scope, workspace, ({ tags }) => !tags.includes(ownTag));
-  return entry?.workspace.id === workspace.id || workspace.formerIds.includes(entry?.workspace.id ?? "") ? entry : undefined;
-}
-
-const nothingKnown: RepositoryState = { recentCommits: [] };
-const carriedCharactersMax = 1_500;
+const lookedAt = 60;
 const filesMax = 50;
+const commitCharactersMax = 200;
 
-async function preCompact({ scope, gitEnvironment, ttlMs, timeoutMs }: HookContext, workspace: Workspace, folder: string, { trigger }: HookInput): Promise<void> {
-  // Git would search above the workspace: a home folder under version control is not a project.
-  const inRepository = workspace.branch !== undefined || workspace.commit !== undefined;
-  const [written, repository, open] = await Promise.all([
-    lastWritten(scope, workspace),
-    inRepository ? readRepositoryState(folder, gitEnvironment, Math.ceil(timeoutMs * questionShare)) : nothingKnown,
-    readOpenWork(scope, { workspace }),
-  ]);
-  await saveEntry(
-    { ...scope, agent: "pre-compact hook" },
-    {
-      workspace,
-      description: describe(repository, workspace, trigger),
-      workContext: contextOf(written, repository, open) || undefined,
-      activeFiles: (repository.changedFiles ?? [])
-        .map((path) => path.toWellFormed())
-        .filter((path) => path.length <= entryLimits.fileCharactersMax)
-        .slice(0, filesMax),
-      highlights: [],
-      tags: [ownTag],
-      // The session that is being compacted goes on: its highlights belong to this entry too.
-      sessionId: written?.sessionId ?? `session-${randomHex(12)}`,
-      global: false,
-      ttlMs,
-    },
-  );
+/** Saves what can be known without a model, where it says more than the journal does already. */
+async function saveFacts(
+  event: "pre-compact" | "session-end",
+  context: HookContext,
+  workspace: Workspace,
+  repository: RepositoryState,
+  { session, trigger }: HookInput,
+): Promise<void> {
+  const { entries } = await listEntries(context.scope, { workspace, limit: lookedAt });
+  const journal = drawJournal(entries, workspace, { sessions: session === undefined ? [] : [session] });
+  const files = (repository.changedFiles ?? []).map((path) => path.toWellFormed()).filter((path) => path.length <= entryLimits.fileCharactersMax);
+  const activeFiles = files.slice(0, filesMax);
+  if (!saysMore(event, journal, workspace, activeFiles)) return;
+  const why = event === "session-end" ? "when the session ended" : `before the context was compacted${trigger === undefined ? "" : ` (${trigger})`}`;
+  await save(context, workspace, event, session ?? journal.last?.sessionId, {
+    description: `Saved ${why}${workspace.branch === undefined ? "" : ` on branch ${workspace.branch}`}${countOf(repository)}.`,
+    workContext:
+      repository.recentCommits.length === 0
+        ? undefined
+        : commitsText(repository.recentCommits.map((line) => line.slice(0, commitCharactersMax).toWellFormed().replaceAll("\0", ""))),
+    activeFiles,
+  });
 }
 
-function describe({ changedFiles }: RepositoryState, { branch }: Workspace, trigger: HookInput["trigger"]): string {
-  const files =
-    changedFiles === undefined ? "" : changedFiles.length === 0 ? "; nothing uncommitted" : `; ${changedFiles.length} uncommitted ${changedFiles.length === 1 ? "file" : "files"}`;
-  return `Saved before the context was compacted${trigger === undefined ? "" : ` (${trigger})`}${branch === undefined ? "" : ` on branch ${branch}`}${files}.`;
+/** Compared with what was saved last: by a hook since the last entry, or by that entry. */
+function saysMore(event: HookEvent, { last, sinceThen }: JournalPicture, { branch, commit }: Workspace, files: readonly string[]): boolean {
+  const before = sinceThen ?? last;
+  if (before === undefined) return event === "pre-compact" || files.length > 0;
+  const isSamePlace = before.gitBranch === branch && before.gitCommit === commit;
+  // An agent's own entry does not say what was uncommitted.
+  const known = sinceThen?.activeFiles ?? [];
+  return !isSamePlace || files.length !== known.length || files.some((file) => !known.includes(file));
 }
 
-/** The last entry is carried along: it would otherwise be hidden behind this one. */
-function contextOf(written: JournalEntry | undefined, { recentCommits }: RepositoryState, { runs }: OpenWork): string {
-  const cut = (text: string): string => (text.length > carriedCharactersMax ? `${text.slice(0, carriedCharactersMax).toWellFormed()} (cut)` : text);
-  const parts = [
-    written === undefined ? [] : [`Last checkpoint, ${written.id}:`, cut(written.description), ...(written.workContext === undefined ? [] : [cut(written.workContext)])],
-    recentCommits.length === 0 ? [] : ["Recent commits:", ...recentCommits.map((line) => `- ${line.slice(0, 200).toWellFormed()}`)],
-    runs.length === 0 ? [] : ["Open runs:", ...runs.slice(0, 20).map(({ runId, name, lastStep, holder }) => `- ${runId} ${name}, last step ${lastStep}, claimed by ${holder}`)],
-  ];
-  return parts
-    .filter((part) => part.length > 0)
-    .map((part) => part.join("\n"))
-    .join("\n")
-    .replaceAll("\0", "")
-    .slice(0, entryLimits.contextCharactersMax)
-    .toWellFormed();
+const countOf = ({ changedFiles }: RepositoryState): string =>
+  changedFiles === undefined ? "" : changedFiles.length === 0 ? "; nothing uncommitted" : `; ${changedFiles.length} uncommitted ${changedFiles.length === 1 ? "file" : "files"}`;
+
+/** What the client's model made of the context: the next session has nothing else of it. */
+async function saveSummary(context: HookContext, workspace: Workspace, { session, summary }: HookInput): Promise<void> {
+  if (summary === undefined) return;
+  const workContext = summary.slice(0, entryLimits.contextCharactersMax).toWellFormed();
+  await save(context, workspace, "post-compact", session, { description: "Summary of the context when it was compacted.", workContext, activeFiles: [] });
 }
+
+interface Saved {
+  readonly description: string;
+  readonly workContext?: string;
+  readonly activeFiles: readonly string[];
+}
+
+const save = ({ scope, ttlMs }: HookContext, workspace: Workspace, tag: AutomaticTag, session: string | undefined, saved: Saved): Promise<unknown> =>
+  saveEntry({ ...scope, agent: `${tag} hook` }, { workspace, ...saved, highlights: [], tags: [tag], sessionId: session ?? `session-${randomHex(12)}`, global: false, ttlMs });

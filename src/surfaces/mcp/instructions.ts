@@ -25,7 +25,7 @@ export function instructionsFor(tools: readonly Tool[]): string {
   // One rule for that moment: where there is a journal, it is the journal's.
   if (has("session_save", "session_restore") && !has("checkpoint"))
     parts.push("Before your context is cut or you hand over: session_save; afterwards session_restore with the same id.");
-  if (has("resume")) parts.push("At the start and after a compaction: resume.");
+  if (has("resume")) parts.push("At the start and after a compaction: resume, unless just given.");
   if (has("checkpoint")) parts.push("After each milestone and before your context is cut: checkpoint with a description.");
   if (has("save_checkpoint", "load_checkpoint")) parts.push("Research: save_checkpoint when the thesis moves, load_checkpoint to go on.");
   if (has("save_knowledge", "recall_knowledge")) parts.push("Facts: recall_knowledge before working something out, save_knowledge after.");

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { listFilters, safeGitOptions, withoutFilters } from "../../domain/workspace/safe-git.ts";
+import { listFilters, safeGitOptions, withoutFilters } from "./safe-git.ts";
 
 /** What git knows without being asked for long. */
 export interface RepositoryState {
   /** Changed, new and deleted files, relative to the top; undefined when git did not answer in time. */
   readonly changedFiles?: readonly string[];
+  /** Lines added and removed since the last commit, of files that git knows and takes for text. */
+  readonly lines?: ReadonlyMap<string, { readonly added: number; readonly removed: number }>;
   /** `1a2b3c4 subject`, newest first. */
   readonly recentCommits: readonly string[];
 }
@@ -17,21 +19,35 @@ const commitsMax = 5;
 /** `timeoutMs`: for each question to git. */
 export async function readRepositoryState(folder: string, environment: Environment, timeoutMs: number): Promise<RepositoryState> {
   const git = openGit(folder, environment, timeoutMs);
-  const [status, log] = await Promise.all([readStatus(git), git(["log", `--max-count=${commitsMax}`, "--no-show-signature", "--format=%h %s"])]);
+  const [changes, log] = await Promise.all([readChanges(git), git(["log", `--max-count=${commitsMax}`, "--no-show-signature", "--format=%h %s"])]);
   return {
-    ...(status === undefined ? {} : { changedFiles: status.split("\0").flatMap((line) => (line.length > 3 ? [line.slice(3)] : [])) }),
+    ...changes,
     recentCommits: (log ?? "").split("\n").filter((line) => line !== ""),
   };
 }
 
 type Git = ReturnType<typeof openGit>;
 
-async function readStatus(git: Git): Promise<string | undefined> {
+async function readChanges(git: Git): Promise<Pick<RepositoryState, "changedFiles" | "lines">> {
   const filters = await git(listFilters, { noneIs: 1 });
   const options = filters === undefined ? undefined : withoutFilters(filters);
-  if (options === undefined) return undefined;
+  if (options === undefined) return {};
   // A submodule has a configuration of its own: its commit is compared, and nothing is run inside it.
-  return git([...options, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"]);
+  const [status, counted] = await Promise.all([
+    git([...options, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"]),
+    git([...options, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "HEAD", "--"]),
+  ]);
+  if (status === undefined) return {};
+  return { changedFiles: status.split("\0").flatMap((line) => (line.length > 3 ? [line.slice(3)] : [])), ...(counted === undefined ? {} : { lines: linesIn(counted) }) };
+}
+
+/** Of `9\t0\tsrc/cli.js`; files that are not text have dashes for numbers. */
+function linesIn(counted: string): NonNullable<RepositoryState["lines"]> {
+  const found = counted.split("\0").flatMap((line) => {
+    const [, added, removed, path] = /^(\d+)\t(\d+)\t(.+)$/s.exec(line) ?? [];
+    return path === undefined ? [] : [[path, { added: Number(added), removed: Number(removed) }] as const];
+  });
+  return new Map(found);
 }
 
 /** Takes no lock, and starts none of the programs that a repository's own configuration may name. `noneIs`: the exit code that means an empty answer. */

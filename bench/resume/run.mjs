@@ -1,0 +1,24 @@
+// `npm run bench:resume`: bundles the bench with the product as it is in src/, then runs it. Arguments are passed on; `--help` lists them.
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const outfile = join(root, "build", "bench-resume", "main.mjs");
+await build({
+  absWorkingDir: root,
+  entryPoints: ["bench/resume/main.ts"],
+  outfile,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  // What is CommonJS inside still asks for its modules by name.
+  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  external: ["@photostructure/sqlite", "pg", "ioredis"],
+  sourcemap: "inline",
+  logLevel: "warning",
+});
+const { status } = spawnSync(process.execPath, [outfile, ...process.argv.slice(2)], { cwd: root, stdio: "inherit" });
+process.exit(status ?? 1);
