@@ -5,6 +5,8 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 const isShuffled = process.argv.some((argument) => argument.startsWith("--sequence.shuffle"));
 
 export default defineConfig({
+  // Scripts for Redis are imported as text, as the bundler does it.
+  plugins: [{ name: "lua-text", transform: (code, id) => (id.endsWith(".lua") ? { code: `export default ${JSON.stringify(code)};`, map: null } : undefined) }],
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",

@@ -3,6 +3,7 @@ import shared from "./vitest.config.ts";
 
 /** What depends on the SQLite driver, again under Node 24, where `node:sqlite` is the driver. `npm test` runs it, and `npm run test:campaigns` the campaigns that do. */
 export default defineConfig({
+  plugins: shared.plugins,
   test: {
     ...shared.test,
     include: ["test/store/sqlite*.test.ts"],

@@ -20,6 +20,7 @@ const options = {
   platform: "node",
   target: "node20.19",
   external: ["@photostructure/sqlite", "pg", "ioredis"],
+  loader: { ".lua": "text" },
   outExtension: { ".js": ".mjs" },
   outdir: out,
   logLevel: "warning",

@@ -1,7 +1,7 @@
-/** Stands in for store/record-sum.ts in the floor of sums.ts: the same records, with sums that are neither computed nor compared. */
-import { sealedJson } from "../src/store/record-sum.ts";
+/** Stands in for ledger/record-sum.ts in the floor of sums.ts: the same records, with sums that are neither computed nor compared. */
+import { sealedJson } from "../src/ledger/record-sum.ts";
 
-export * from "../src/store/record-sum.ts";
+export * from "../src/ledger/record-sum.ts";
 
 const none = (): number => 0;
 export const placeSum = none;

@@ -66,6 +66,8 @@ async function bundle() {
     minify: true,
     legalComments: "none",
     external,
+    // Scripts for Redis go in as text.
+    loader: { ".lua": "text" },
     chunkNames: "chunks/[name]-[hash]",
     metafile: true,
     logLevel: "warning",

@@ -79,6 +79,7 @@ async function loadPast() {
       platform: "node",
       target: "node20.19",
       packages: "external",
+      loader: { ".lua": "text" },
       logLevel: "error",
     });
     return await import(pathToFileURL(outfile).href);

@@ -57,6 +57,7 @@ async function loadCode() {
       platform: "node",
       target: "node20.19",
       packages: "external",
+      loader: { ".lua": "text" },
       logLevel: "warning",
     });
     return await import(pathToFileURL(join(folder, "code.mjs")).href);

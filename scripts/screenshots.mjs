@@ -67,6 +67,7 @@ async function run() {
     format: "esm",
     target: "node20.19",
     external: ["@photostructure/sqlite", "pg", "ioredis"],
+    loader: { ".lua": "text" },
     logLevel: "warning",
     absWorkingDir: root,
   };

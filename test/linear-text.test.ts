@@ -13,7 +13,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "engines/open-store.ts openEngine": "opens a store; its text goes through schemeOf and the readers of URLs",
   "engines/postgres/namespace-row.ts factsColumn": "is given a name of ours",
   "engines/postgres/namespace-row.ts unpackFacts": "reads what the engine wrote",
-  "engines/redis/lua-basis.ts luaScript": "is given a script of ours",
+  "engines/redis/lua-script.ts luaScript": "is given a script of ours",
   "engines/redis/records.ts toFacts": "reads what the engine wrote",
   "engines/redis/records.ts toWrites": "reads what the engine wrote",
   "engines/redis/records.ts toRequest": "reads what the engine wrote",

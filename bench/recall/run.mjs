@@ -15,6 +15,7 @@ await build({
   platform: "node",
   target: "node20.19",
   external: ["@photostructure/sqlite", "pg", "ioredis"],
+  loader: { ".lua": "text" },
   sourcemap: "inline",
   logLevel: "warning",
 });

@@ -51,7 +51,7 @@ export function requireKept(after: Revision, { compacted, gaps }: Pick<Namespace
 }
 
 /** Distance that covers whatever may have been committed and lost, where the time alone does not. */
-const lostRevisionsMax = 100_000_000;
+export const lostRevisionsMax = 100_000_000;
 /** 1 January 2026. So many revisions are set aside for every millisecond since: they last for 34 years and for 8,000 commits a second. */
 export const leapsSinceMs = 1_767_225_600_000;
 export const revisionsPerMs = 8;
@@ -127,8 +127,12 @@ const sealWords = (seal: Seal | undefined): string => {
   return `sealed as ${seal.state}${seal.state === "moving" || seal.state === "moved" ? ` to ${seal.to}` : ""}`;
 };
 
+/** What a record of a dump counts for beside its text. */
+export const recordOverheadBytes = 256;
+
 const bytesOf = (record: StoredRecord): number =>
-  (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) + 256;
+  (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) +
+  recordOverheadBytes;
 
 /** Cuts records to one page of a dump, at a whole revision where they are log rows. The first record (or revision) always fits. Asks for one record more than it takes, no further. */
 export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly records: readonly R[]; readonly done: boolean } {

@@ -1,17 +1,18 @@
 import { gapsMax } from "./engine-rules.ts";
-import { revisionAt, seqAt } from "./log-position.ts";
 import type { NamespaceFacts, Revision } from "./store.ts";
 
 /**
- * Asked place by place, in the log's order: may this row come next? Above what is compacted revisions have no gaps but the known ones, and the rows of each
+ * Asked row by row, in the log's order: may this row come next? Above what is compacted revisions have no gaps but the known ones, and the rows of each
  * are numbered from 0. `after`: the revision before the first one; undefined when the first row may be any.
  */
-export function follower({ compacted, gaps }: Pick<NamespaceFacts, "compacted" | "gaps">, after: Revision | undefined): (logPosition: number) => boolean {
-  let revision = after;
-  let seq = Number.POSITIVE_INFINITY;
-  return (logPosition) => {
-    const [before, seqBefore] = [revision, seq];
-    [revision, seq] = [revisionAt(logPosition), seqAt(logPosition)];
+export function follower({ compacted, gaps }: Pick<NamespaceFacts, "compacted" | "gaps">, after: Revision | undefined): (revision: Revision, seq: number) => boolean {
+  let newest = after;
+  let newestSeq = Number.POSITIVE_INFINITY;
+  return (revision, seq) => {
+    const before = newest;
+    const seqBefore = newestSeq;
+    newest = revision;
+    newestSeq = seq;
     if (revision <= compacted || before === undefined) return true;
     if (revision === before) return seq === seqBefore + 1;
     const [from, to] = [Math.max(before, compacted), revision];

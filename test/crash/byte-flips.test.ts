@@ -6,7 +6,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const flips = 24;
 
 afterEach(() => {
-  vi.doUnmock("../../src/store/record-sum.ts");
+  vi.doUnmock("../../src/ledger/record-sum.ts");
   vi.doUnmock("../../src/engines/sqlite/open-checks.ts");
   vi.resetModules();
 });
@@ -22,7 +22,7 @@ test.each(["", "-wal"] as const)("a changed byte in the store's file%s is detect
 
 test("without the checks the same judge finds silent damage", async () => {
   const never = (): void => {};
-  vi.doMock("../../src/store/record-sum.ts", async (original) => ({ ...(await original<object>()), requireSum: never }));
+  vi.doMock("../../src/ledger/record-sum.ts", async (original) => ({ ...(await original<object>()), requireSum: never }));
   vi.doMock("../../src/engines/sqlite/open-checks.ts", () => ({ requireSound: never, requireAcknowledged: never, checkedWholeBytes: 0 }));
   vi.resetModules();
   const { FlippedStore, flipBytes, tally } = await import("../support/byte-flips.ts");

@@ -165,7 +165,7 @@ test("whoever stands still with the namespace's lock loses it after half a deadl
   const { revision, entries } = await storeOf(other).read(everything);
   // The notification of that has gone out too.
   await expect.poll(() => sessions("state = 'idle' AND query LIKE '%pg_notify%'")).toBe(1);
-  // A key that it does not remember makes it look first. The answer to that is held back: it has the lock and does not know it.
+  // The answer to its first round trip is held back: it has the lock and does not know it.
   await proxy.set({ kind: "black-hole", only: "answers" });
   const lost = codeOrOk(storeOf(stopped).commit(commitOf([put("a", "never"), put("new", 1)])));
   await expect.poll(() => sessions("state = 'idle in transaction'")).toBe(1);

@@ -60,7 +60,7 @@ async function outsider(): Promise<pg.Client> {
   return client;
 }
 
-test("eight namespaces that are written to at once take two transactions, not eight, by looking and from memory, each with its own revisions", async () => {
+test("eight namespaces that are written to at once take two transactions, not eight, each with its own revisions", async () => {
   stopTime();
   await using engine = await openPostgresEngine({ url: freshUrl(), timeSource: manualClock() });
   await commitAll(
@@ -69,7 +69,6 @@ test("eight namespaces that are written to at once take two transactions, not ei
   );
   const transactions = vi.spyOn(PostgresConnections.prototype, "writing");
   onTestFinished(() => void transactions.mockRestore());
-  // A new key each time must be looked for, the same one is remembered.
   const takes = async (key: string): Promise<number> => {
     transactions.mockClear();
     const results = await commitAll(
@@ -152,7 +151,6 @@ test("what the server refuses because of one namespace is tried with each alone:
   );
   const id = await own.server.query(`SELECT id FROM ${schema()}.namespace WHERE name = 'n0'`);
   await own.server.query(`ALTER TABLE ${schema()}.log ADD CONSTRAINT planted CHECK (ns <> ${id} OR v <> '1')`);
-  // The first key is remembered, the other one has to be looked for.
   for (const key of ["a", "b"]) {
     const results = await commitAll(
       engine,

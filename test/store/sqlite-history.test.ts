@@ -5,7 +5,7 @@ import { openConnection } from "../../src/engines/sqlite/connection.ts";
 import { loadSqliteDriver } from "../../src/engines/sqlite/driver.ts";
 import { newestBelow } from "../../src/engines/sqlite/key-chain.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
-import { jumpEvery, logPositionOf } from "../../src/store/log-position.ts";
+import { jumpEvery, logPositionOf } from "../../src/ledger/log-position.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Engine, LogQuery, LogRow, Write } from "../../src/store/store.ts";

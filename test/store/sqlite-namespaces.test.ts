@@ -4,9 +4,9 @@ import { openConnection } from "../../src/engines/sqlite/connection.ts";
 import { loadSqliteDriver } from "../../src/engines/sqlite/driver.ts";
 import { namespaceIdMax } from "../../src/engines/sqlite/log-id.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
+import { asideSum, namespaceSum } from "../../src/ledger/record-sum.ts";
 import { prepareCommit } from "../../src/store/prepare-commit.ts";
 import { everything } from "../../src/store/ranges.ts";
-import { asideSum, namespaceSum } from "../../src/store/record-sum.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -84,7 +84,7 @@ function brokenImport(path: string, target: string, rule: FolderRule): string[] 
       .join("/");
     return rule.packages === "anything" || rule.packages.includes(name) ? [] : [`imports the package ${name}`];
   }
-  if (!target.endsWith(".ts")) return [`imports ${target} without its .ts`];
+  if (!/\.(ts|lua)$/.test(target)) return [`imports ${target} without its .ts`];
   const folder = folderOf(join(dirname(path), target));
   if (folder === folderOf(path) || rule.folders === "anything") return [];
   const allowed = rule.folders.some((pattern) => (pattern.endsWith("/*") ? folder.startsWith(pattern.slice(0, -1)) || folder === pattern.slice(0, -2) : folder === pattern));

@@ -20,10 +20,10 @@ import { isLoopbackAddress } from "../../src/kernel/loopback-address.ts";
 import { mustBeOneOf } from "../../src/kernel/nearest.ts";
 import { hasPassword, schemeOf, shownUrl, storeAddress, storeProblem } from "../../src/kernel/store-url.ts";
 import { estimateTokens } from "../../src/kernel/tokens.ts";
+import { termSum, textSum } from "../../src/ledger/record-sum.ts";
 import { indexText, questionTerms } from "../../src/search/index-text.ts";
 import { stemOf } from "../../src/search/stem.ts";
 import { tokens } from "../../src/search/tokenizer.ts";
-import { termSum, textSum } from "../../src/store/record-sum.ts";
 import { describeFailure } from "../../src/surfaces/cli/failure.ts";
 import { safeText, shorten, textWidth, wrap, wrapProse } from "../../src/surfaces/cli/terminal-text.ts";
 import { messagesIn, oneLine, requireMessage } from "../../src/surfaces/connect/messages-in.ts";
@@ -92,8 +92,8 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "search/index-text.ts questionTerms": (text) => questionTerms(text),
   "search/stem.ts stemOf": stemOf,
   "search/tokenizer.ts tokens": (text) => Array.from(tokens(text)).length,
-  "store/record-sum.ts termSum": (text) => termSum(1, text),
-  "store/record-sum.ts textSum": textSum,
+  "ledger/record-sum.ts termSum": (text) => termSum(1, text),
+  "ledger/record-sum.ts textSum": textSum,
   "surfaces/cli/failure.ts describeFailure": (text) => describeFailure(new HoldfastError("internal", text)),
   "surfaces/cli/terminal-text.ts textWidth": textWidth,
   "surfaces/cli/terminal-text.ts wrapProse": (text) => wrapProse(text, 80),

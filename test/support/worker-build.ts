@@ -18,7 +18,17 @@ export default async function buildWorkers(): Promise<void> {
 }
 
 async function buildWorker(source: string, target: string): Promise<void> {
-  const code = await build({ entryPoints: [source], bundle: true, platform: "node", format: "esm", target: "node20", packages: "external", write: false, logLevel: "silent" }).then(
+  const code = await build({
+    entryPoints: [source],
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    packages: "external",
+    loader: { ".lua": "text" },
+    write: false,
+    logLevel: "silent",
+  }).then(
     ({ outputFiles }) => outputFiles[0]?.text ?? "",
     // Only the tests that start this worker should fail, and they should say why.
     (error: Error) => `throw new Error(${JSON.stringify(`${basename(source)} could not be built. ${error.message}`)});\n`,

@@ -1,11 +1,24 @@
-import type { BatchPlan, PlannedRequest, PlannedRow } from "../../store/plan-batch.ts";
+import type { RecordLoadPlan } from "../../ledger/load-plan.ts";
+import type { BatchPlan, PlannedRequest, PlannedRow } from "../../ledger/plan-batch.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
 import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
-import type { KeyState, OwnedKeys, RowsToWrite, TombstoneRow } from "./write-rows.ts";
-import { deleteTombstones, keepRequests, keyState, own, removeEntries, tombstoneRowOf, writeHistory, writeNamespace, writeRows, writeTombstones } from "./write-rows.ts";
+import type { KeyState, OwnedKeys, TombstoneRow } from "./write-rows.ts";
+import {
+  deleteTombstones,
+  keepRequests,
+  keyState,
+  markFindable,
+  own,
+  removeEntries,
+  tombstoneRowOf,
+  writeHistory,
+  writeNamespace,
+  writeRows,
+  writeTombstones,
+} from "./write-rows.ts";
 
 /** The texts of one namespace that leave the index, by their keys, and those that come in. */
 interface ChangedTexts {
@@ -26,28 +39,38 @@ export class BatchWrites {
   readonly #requestIds: number[] = [];
   readonly #requests: PlannedRequest[] = [];
   readonly #texts: ChangedTexts[] = [];
+  /** Entries that become findable without another row. */
+  readonly #marked: OwnedKeys = { ids: [], keys: [] };
   /** Whose rows say more than where they stand, or write no row of the log. */
   readonly #others: ((t: Tables) => Statement)[] = [];
 
-  /** Counts on what is remembered of ended keys. `tellsHistory`: the namespace's row must say anew which history it belongs to. */
-  add(space: PgNamespaceRow, plan: BatchPlan, tellsHistory = false): void {
+  /** Counts on what is remembered of ended keys. `tellsHistory`: the namespace's row must say anew which history it belongs to. `load`: what keys of another store say beside. */
+  add(space: PgNamespaceRow, plan: BatchPlan, tellsHistory = false, load?: RecordLoadPlan): void {
     const { id } = space;
     const newest = new Map<PlannedRow, KeyState>();
     const texts: ChangedTexts = { id, unfindable: [], added: [] };
-    for (const [key, { stored, present, index, row, tombstone: tombstoneRows }] of plan.changed()) {
+    for (const [key, { stored, present, index, row, tombstone }] of plan.changed()) {
       if (stored?.findable) texts.unfindable.push(key);
       if (present) {
         newest.set(row, index === undefined ? keyState.entry : keyState.findable);
         if (index !== undefined) texts.added.push({ key, logPosition: row.logPosition, index });
-        if (tombstoneRows !== undefined) {
+        if (tombstone !== undefined) {
           own(this.#removedTombstones, id, key);
           space.tombstones -= 1;
         }
       } else {
         if (stored !== undefined) own(this.#removed, id, key);
         this.#tombstoneRows.push(tombstoneRowOf(id, row));
-        if (tombstoneRows === undefined) space.tombstones += 1;
+        if (tombstone === undefined) space.tombstones += 1;
       }
+    }
+    for (const tombstone of load?.tombstones ?? []) {
+      this.#tombstoneRows.push({ id, ...tombstone });
+      space.tombstones += 1;
+    }
+    for (const { key, slot, index: text } of load?.texts ?? []) {
+      texts.added.push({ key, logPosition: slot.logPosition, index: text });
+      own(this.#marked, id, key);
     }
     if (texts.unfindable.length > 0 || texts.added.length > 0) this.#texts.push(texts);
     for (const row of plan.rows) {
@@ -66,24 +89,14 @@ export class BatchWrites {
     }
   }
 
-  get isEmpty(): boolean {
-    return this.#spaces.length === 0 && this.#others.length === 0;
-  }
-
-  get rows(): RowsToWrite {
-    return { spaces: this.#spaces, ids: this.#ids, rows: this.#rows, keyStates: this.#keyStates };
-  }
-
+  /** Texts to search by come with `textStatements`. */
   statements(t: Tables): Statement[] {
-    return [...(this.#spaces.length > 0 ? [writeRows(t, this.rows)] : []), ...this.statementsBeside(t)];
-  }
-
-  /** All but the rows of the log with what goes along with them. Texts to search by come with `textStatements`. */
-  statementsBeside(t: Tables): Statement[] {
     const statements = this.#others.map((statementOf) => statementOf(t));
+    if (this.#spaces.length > 0) statements.unshift(writeRows(t, { spaces: this.#spaces, ids: this.#ids, rows: this.#rows, keyStates: this.#keyStates }));
     if (this.#removed.keys.length > 0) statements.push(removeEntries(t, this.#removed));
     if (this.#tombstoneRows.length > 0) statements.push(writeTombstones(t, this.#tombstoneRows));
     if (this.#removedTombstones.keys.length > 0) statements.push(deleteTombstones(t, this.#removedTombstones));
+    if (this.#marked.keys.length > 0) statements.push(markFindable(t, this.#marked));
     if (this.#requests.length > 0) statements.push(keepRequests(t, this.#requestIds, this.#requests));
     return statements;
   }

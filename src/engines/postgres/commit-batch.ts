@@ -1,17 +1,14 @@
+import { BatchPlan } from "../../ledger/plan-batch.ts";
 import { requireUnsealed } from "../../store/engine-rules.ts";
-import { BatchPlan } from "../../store/plan-batch.ts";
 import type { CommitResult, PreparedCommit } from "../../store/store.ts";
 import { BatchWrites } from "./batch-writes.ts";
-import type { NamespaceMemory, RememberedPlan } from "./namespace-memory.ts";
-import { guardOf, KnownSource } from "./namespace-memory.ts";
 import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { leapIfWentBack, lockFreeNamespaces, lockNamespace } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
 import type { FoundSlots, WantedEntry } from "./read-slots.ts";
-import { fillWanted, readWanted, SlotQuestions } from "./read-slots.ts";
+import { fillWanted, namedBy, readWanted, SlotQuestions } from "./read-slots.ts";
 import type { Tables } from "./schema.ts";
 import type { Transaction } from "./transaction.ts";
-import { writeRowsIf } from "./write-rows.ts";
 
 /** Where a batch is written: what stays the same for all of an engine's batches, and which namespace. */
 export interface NamespaceHandle {
@@ -20,7 +17,24 @@ export interface NamespaceHandle {
   readonly namespace: string;
   /** As this process knows it. */
   readonly id: number;
-  readonly memory: NamespaceMemory;
+  readonly contention: Contention;
+}
+
+/** Whether other processes write to a namespace too, judged by how this one found it last. */
+export class Contention {
+  isContended = false;
+  #changesLeft: number | undefined;
+
+  /** Another process holds its lock. */
+  foundLocked(): void {
+    this.isContended = true;
+  }
+
+  /** This process wrote to it; `changes`: the row's count as it was found. Whoever writes anything in a namespace counts it up. */
+  wrote(changes: number): void {
+    this.isContended = this.#changesLeft !== undefined && this.#changesLeft !== changes;
+    this.#changesLeft = changes + 1;
+  }
 }
 
 /** The namespace is not there under the number that was remembered: the store was made anew meanwhile. */
@@ -42,39 +56,6 @@ export interface Part {
  */
 export type Locking = "free ones" | { readonly waitsForFirst: true; readonly lockWaitMs?: number };
 
-/**
- * One transaction for one batch of each of several namespaces: each keeps its own checks, revisions, outcome and refusals. From memory in one round trip, if that
- * holds; otherwise in two. Settles the parts, but for those whose namespace somebody else has locked. What is thrown is the end of all that are not settled.
- */
-export async function commitBatch(tx: Transaction, parts: readonly Part[], locking: Locking): Promise<void> {
-  const remembered = new Map<Part, RememberedPlan>();
-  for (const part of parts) {
-    if (part.outcome !== undefined) continue;
-    const { clock, namespace, memory } = part.namespaceHandle;
-    const plan = memory.plan(clock, namespace, tx.session.facts.identity, part.commits);
-    if (plan !== undefined) remembered.set(part, plan);
-  }
-  if (remembered.size > 0) await commitRemembered(tx, remembered);
-  const open = parts.filter(({ outcome }) => outcome === undefined);
-  if (open.length > 0) await commitAfterLooking(tx, open, locking, remembered);
-}
-
-/** Settles all of them, or none. */
-async function commitRemembered(tx: Transaction, remembered: ReadonlyMap<Part, RememberedPlan>): Promise<void> {
-  const plans = [...remembered.values()];
-  const [[{ namespaceHandle }]] = remembered as unknown as [[Part]];
-  const { tables: t, clock } = namespaceHandle;
-  const writes = new BatchWrites();
-  for (const { space, plan } of plans) writes.add(space, plan);
-  const answers = await tx.commitIf([writeRowsIf(t, writes.rows, guardOf(t, plans, clock.testMs)), ...writes.statementsBeside(t)]);
-  if (answers === undefined) return;
-  const hostMs = (answers[0] as StatementResult).rows[0]?.[0] as unknown as number;
-  for (const [part, plan] of remembered) {
-    part.namespaceHandle.memory.confirm(plan, hostMs);
-    settle(part, plan.space, { results: plan.results, notifies: true });
-  }
-}
-
 function settle(part: Part, space: PgNamespaceRow, outcome: Outcome): void {
   const { clock, namespace } = part.namespaceHandle;
   clock.show(namespace, space);
@@ -87,20 +68,23 @@ interface Decided {
   readonly found: FoundSlots;
   readonly plan: BatchPlan;
   readonly results: readonly CommitResult[];
-  readonly wanted: KnownSource["wanted"];
   /** Something is to be written. */
   readonly isChange: boolean;
   readonly tellsHistory: boolean;
 }
 
 /**
+ * One transaction for one batch of each of several namespaces: each keeps its own checks, revisions, outcome and refusals. Settles the parts, but for those whose
+ * namespace somebody else has locked. What is thrown is the end of all that are not settled.
+ *
  * In two round trips. First the locks on the namespaces' rows and, in later statements (a statement that waits for a lock sees the time before the wait),
  * the facts and everything the batches name; then, decided in between, everything that changed, and the commit.
  */
-async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locking: Locking, remembered: ReadonlyMap<Part, RememberedPlan>): Promise<void> {
-  const [{ namespaceHandle }] = parts as readonly [Part];
-  const { tables: t, clock } = namespaceHandle;
-  const questions = new SlotQuestions(parts.map(({ namespaceHandle: { namespace, id }, commits }) => ({ namespace, id, commits })));
+export async function commitBatch(tx: Transaction, asked: readonly Part[], locking: Locking): Promise<void> {
+  const parts = asked.filter(({ outcome }) => outcome === undefined);
+  if (parts.length === 0) return;
+  const { tables: t, clock } = (parts[0] as Part).namespaceHandle;
+  const questions = new SlotQuestions(parts.map(({ namespaceHandle: { namespace, id }, commits }) => ({ namespace, id, ...namedBy(commits) })));
   const locks = lockStatements(t, parts, locking);
   const answers = await tx.lock([...locks, ...questions.statements(t, clock)], locking === "free ones" ? undefined : locking.lockWaitMs);
   const held = new Set(answers.slice(0, locks.length).flatMap(({ rows }) => rows.map(([id]) => id as unknown as number)));
@@ -108,11 +92,9 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
   const decided: Decided[] = [];
   for (const [i, part] of parts.entries()) {
     const found = founds[i] as FoundSlots;
-    const { id, memory } = part.namespaceHandle;
+    const { id, contention } = part.namespaceHandle;
     const isFree = held.has(id);
-    const plan = remembered.get(part);
-    if (plan !== undefined && (!isFree || memory.isInVain(plan, found.space))) memory.wasInVain();
-    if (!isFree) memory.wasLocked();
+    if (!isFree) contention.foundLocked();
     // One batch's own refusal is no reason to keep the others waiting.
     try {
       if (found.space.id !== id) throw new StaleNamespaceError();
@@ -121,7 +103,7 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
       part.outcome = { error };
     }
   }
-  const wanted = decided.flatMap(({ part, wanted }) => wanted.map((each): WantedEntry => ({ id: part.namespaceHandle.id, ...each })));
+  const wanted = decided.flatMap(({ part, found }) => found.source.wanted.map((each): WantedEntry => ({ id: part.namespaceHandle.id, ...each })));
   if (wanted.length > 0) fillWanted(wanted, (await tx.ask([readWanted(t, wanted)]))[0] as StatementResult);
   const changed = decided.filter((each) => each.isChange);
   // Decided under the lock, and nothing of it is to be written: it holds, whatever becomes of the others.
@@ -131,7 +113,7 @@ async function commitAfterLooking(tx: Transaction, parts: readonly Part[], locki
   for (const { found, plan, tellsHistory } of changed) writes.add(found.space, plan, tellsHistory);
   await writeAll(tx, t, writes);
   for (const { part, found, plan, results } of changed) {
-    part.namespaceHandle.memory.learn(found.space, plan, found.keys);
+    part.namespaceHandle.contention.wrote(found.space.changes);
     settle(part, found.space, { results, notifies: plan.rows.length > 0 });
   }
 }
@@ -145,16 +127,15 @@ function lockStatements(t: Tables, parts: readonly Part[], locking: Locking): St
 
 function decide(tx: Transaction, part: Part, found: FoundSlots): Decided {
   const { clock, namespace } = part.namespaceHandle;
-  const { space, keys, requests } = found;
+  const { space } = found;
   requireUnsealed(space.seal, "commit");
   clock.show(namespace, space);
   const { servedBy } = space;
   const leapt = leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
-  const source = new KnownSource(keys, requests);
-  const plan = new BatchPlan(source, space, space.nowMs);
+  const plan = new BatchPlan(found.source, space, space.nowMs);
   const results = part.commits.map((commit) => plan.apply(commit));
   const isChange = plan.rows.length > 0 || plan.requests.length > 0 || leapt;
-  return { part, found, plan, results, wanted: source.wanted, isChange, tellsHistory: leapt || space.servedBy !== servedBy };
+  return { part, found, plan, results, isChange, tellsHistory: leapt || space.servedBy !== servedBy };
 }
 
 /** The last round trip: everything that was changed, and the commit. */

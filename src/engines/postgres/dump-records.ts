@@ -1,9 +1,10 @@
+import { logPositionOf, revisionAt, seqAt } from "../../ledger/log-position.ts";
+import { opOf, parseLapse, recordOf } from "../../ledger/stored-row.ts";
 import { pageOf, requireKept } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { logPositionOf, revisionAt, seqAt } from "../../store/log-position.ts";
 import type { Committed, DumpPage, DumpQuery, HistoryRecord, IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRequestKey } from "../../store/store.ts";
 import type { PgLogRow } from "./log-rows.ts";
-import { logColumns, opOf, parseLapse, recordOf } from "./log-rows.ts";
+import { logColumns } from "./log-rows.ts";
 import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { factsOf, readNamespace } from "./namespace-row.ts";
 import type { Ask, StatementResult } from "./pg-session.ts";

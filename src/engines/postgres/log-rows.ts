@@ -1,11 +1,7 @@
 import type { Json } from "../../kernel/json.ts";
-import { revisionAt, seqAt } from "../../store/log-position.ts";
-import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
-
-/** `op` as the log keeps it. */
-const ops = ["put", "delete", "expire"] as const;
-export const opCode = { put: 0, delete: 1, expire: 2 } as const;
-export const opOf = (code: number): LogRow["op"] => ops[code] as LogRow["op"];
+import { revisionAt, seqAt } from "../../ledger/log-position.ts";
+import { opOf, recordOf } from "../../ledger/stored-row.ts";
+import type { Entry, LogRow } from "../../store/store.ts";
 
 /** An entry as answers carry it: from `kv`, or from the log where the past is read. */
 export const entryColumns = (from: string): string => `${from}.k, ${from}.place, ${from}.ver, ${from}.exp, ${from}.created, ${from}.at, ${from}.writer, ${from}.agent`;
@@ -24,6 +20,9 @@ export const toEntry = ([key, logPosition, version, exp, createdAtMs, updatedAtM
   writer,
   agent: agent ?? undefined,
 });
+
+/** The rule of `nextInChain` in ledger/past.ts, for the server. */
+export const nextInChainSql = (from: string, bound: string): string => `CASE WHEN ${from}.jump >= ${bound} THEN ${from}.jump ELSE ${from}.prev END`;
 
 /** A row of the log; the value last, and only when it is wanted. */
 export const logColumns = (from: string, values: boolean): string =>
@@ -56,14 +55,3 @@ export const toLogRow = ([logPosition, key, op, version, exp, atMs, writer, agen
   agent: agent ?? undefined,
   record: recordOf(kind, act, subject),
 });
-
-export const recordOf = (kind: string | null, op: string | null, subject: string | null): HistoryRecord | undefined =>
-  kind === null ? undefined : { kind, op: op as string, subject: subject as string };
-
-export const lapseText = (lapse: HistoryRecord | undefined): string | null => (lapse === undefined ? null : JSON.stringify([lapse.kind, lapse.op, lapse.subject]));
-
-export function parseLapse(text: string | null): HistoryRecord | undefined {
-  if (text === null) return undefined;
-  const [kind, op, subject] = JSON.parse(text) as [string, string, string];
-  return { kind, op, subject };
-}

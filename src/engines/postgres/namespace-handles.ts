@@ -1,8 +1,6 @@
-import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { NamespaceHandle } from "./commit-batch.ts";
-import { StaleNamespaceError } from "./commit-batch.ts";
-import { NamespaceMemory } from "./namespace-memory.ts";
+import { Contention, StaleNamespaceError } from "./commit-batch.ts";
 import type { PgNamespaceClock } from "./namespace-row.ts";
 import { factsOf, insertNamespace, readNamespace } from "./namespace-row.ts";
 import type { PostgresConnections } from "./postgres-connections.ts";
@@ -17,15 +15,13 @@ export class NamespaceHandles {
   readonly #connections: PostgresConnections;
   readonly #tables: Tables;
   readonly #clock: PgNamespaceClock;
-  readonly #timeSource: Clock | undefined;
   readonly #ids = new Map<string, number>();
   readonly #handles = new Map<string, NamespaceHandle>();
 
-  constructor(connections: PostgresConnections, tables: Tables, clock: PgNamespaceClock, timeSource: Clock | undefined) {
+  constructor(connections: PostgresConnections, tables: Tables, clock: PgNamespaceClock) {
     this.#connections = connections;
     this.#tables = tables;
     this.#clock = clock;
-    this.#timeSource = timeSource;
   }
 
   known(namespace: string): NamespaceHandle | undefined {
@@ -37,7 +33,7 @@ export class NamespaceHandles {
     const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
     const known = this.#handles.get(namespace);
     if (known?.id === id) return known;
-    const logPosition = { tables: this.#tables, clock: this.#clock, namespace, id, memory: new NamespaceMemory(this.#timeSource) };
+    const logPosition = { tables: this.#tables, clock: this.#clock, namespace, id, contention: new Contention() };
     this.#handles.set(namespace, logPosition);
     const [oldest] = this.#handles.keys();
     if (this.#handles.size > handlesMax) this.#handles.delete(oldest as string);

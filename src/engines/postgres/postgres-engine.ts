@@ -108,7 +108,7 @@ class PostgresEngine implements Engine {
     this.#settings = settings;
     this.#tables = tables;
     this.#clock = new PgNamespaceClock(timeSource);
-    this.#handles = new NamespaceHandles(connections, tables, this.#clock, timeSource);
+    this.#handles = new NamespaceHandles(connections, tables, this.#clock);
     this.#commits = new SharedCommits(connections, this.#handles, settings.deadlineMs, (namespace) => this.#changeSignal.notify(namespace));
     this.#points = new PointReads(connections, { tables, clock: this.#clock, readable: (answer, namespace) => this.#readable(answer, namespace) });
     const channel = `holdfast_${settings.schema}`;

@@ -1,10 +1,10 @@
-import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
+import { judgedAtMs, pastBound } from "../../ledger/past.ts";
+import { opCode } from "../../ledger/stored-row.ts";
 import { limits } from "../../store/limits.ts";
-import { logPositionOf } from "../../store/log-position.ts";
 import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Revision, Snapshot } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
-import { entryColumns, opCode, toEntry } from "./log-rows.ts";
+import { entryColumns, nextInChainSql, toEntry } from "./log-rows.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOnce, withNamespace } from "./namespace-row.ts";
 import type { Ask, Statement, StatementResult } from "./pg-session.ts";
@@ -46,17 +46,15 @@ const headsPerRead = 1_024;
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. Expiry is judged by that revision's time. */
 export async function readPast(ask: Ask, t: Tables, space: PgNamespaceRow, at: Revision, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
-  if (at > space.revision) throw futureRevisionError(at, space.revision);
-  requireKept(at, space);
+  const bound = pastBound(at, space);
   const { limit = limits.readEntriesMax, reverse } = options;
-  const bound = logPositionOf(at + 1);
   const [newest] = await ask([{ name: "past-time", text: `SELECT at FROM ${t.log} WHERE ns = $1 AND place < $2 ORDER BY place DESC LIMIT 1`, values: [space.id, bound] }]);
-  const judgedAtMs = options.liveAtMs ?? Math.max(space.compactedAtMs, ((newest as StatementResult).rows[0]?.[0] ?? 0) as number);
+  const judgedMs = judgedAtMs(options, space, (newest as StatementResult).rows[0]?.[0] as number | undefined);
   const entries: Entry[] = [];
   /** False: there was no room for all of them. */
   const take = (rows: Iterable<RawEntry>): boolean => {
     for (const row of rows) {
-      if (row[0] === null || (row[3] !== null && row[3] <= judgedAtMs)) continue;
+      if (row[0] === null || (row[3] !== null && row[3] <= judgedMs)) continue;
       if (entries.length === limit) return false;
       entries.push(toEntry(row));
     }
@@ -97,7 +95,7 @@ function partsOf(ranges: readonly Range[]): ({ readonly keys: string[] } | { rea
 /** From the newest rows in `h` along the chains to the newest below the bound, `$4`. */
 const chains = (t: Tables): string => `w (place) AS (
         SELECT place FROM h
-        UNION ALL SELECT CASE WHEN l.jump >= $4 THEN l.jump ELSE l.prev END FROM w CROSS JOIN LATERAL (SELECT prev, jump FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place >= $4)`;
+        UNION ALL SELECT ${nextInChainSql("l", "$4")} FROM w CROSS JOIN LATERAL (SELECT prev, jump FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place >= $4)`;
 const putsBelow = (t: Tables): string =>
   `SELECT l.* FROM w CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place < $4 AND l.op = ${opCode.put}`;
 

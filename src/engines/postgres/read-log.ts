@@ -1,20 +1,16 @@
-import { isOneRevision, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
+import { LogPaging, narrowRowsMax, revisionsPerCall } from "../../ledger/log-paging.ts";
+import { logPositionOf, revisionAt } from "../../ledger/log-position.ts";
+import { isOneRevision, rowsToFetch } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
-import { logPositionOf, revisionAt } from "../../store/log-position.ts";
-import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
+import type { LogPage, LogQuery, Range } from "../../store/store.ts";
 import type { PgLogRow } from "./log-rows.ts";
-import { logColumns, toLogRow } from "./log-rows.ts";
+import { logColumns, nextInChainSql, toLogRow } from "./log-rows.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOnce, withNamespace } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
 import { texts } from "./sql-arrays.ts";
-
-/** Revisions examined by one call: a filter that matches nothing must not walk a whole long history. */
-const revisionsPerCall = 20_000;
-/** Up to so many rows under the asked keys, going by key is cheaper than going by revision. */
-const narrowRowsMax = 20_000;
 
 /** What the statements share: $4 from this place, $5 below this one, $6 so many rows; then the values of the filters. */
 interface Asked {
@@ -57,8 +53,7 @@ const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
   ].join("-");
 
 /**
- * By revision, at most `revisionsPerCall` of them, from the first that has rows: where compaction has been, most have none.
- * Answers, beside the rows, the first and the last revision that was examined.
+ * By revision, as `LogPaging.spanFrom` says: found out and examined in one statement. Answers, beside the rows, the first and the last revision that was examined.
  */
 export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
   const { values, filters, direction } = askedBy(query, count, "l", true);
@@ -97,7 +92,7 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
       head AS MATERIALIZED (SELECT place FROM n CROSS JOIN unnest($${from}::text[], $${from + 1}::text[]) AS r (start, stop) CROSS JOIN LATERAL (${keys(t.kv)} UNION ALL ${keys(t.tombstone)}) h LIMIT ${narrowRowsMax}),
       w (place, prev, jump, wanted, found) AS (
         SELECT l.place, l.prev, l.jump, ${wanted}, ${wanted}::int FROM n CROSS JOIN (SELECT DISTINCT place FROM head) h CROSS JOIN LATERAL ${row("h.place")}
-        UNION ALL SELECT l.place, l.prev, l.jump, ${wanted}, w.found + ${wanted}::int FROM w CROSS JOIN n CROSS JOIN LATERAL ${row("CASE WHEN w.jump >= $5 THEN w.jump ELSE w.prev END")} ${enough}),
+        UNION ALL SELECT l.place, l.prev, l.jump, ${wanted}, w.found + ${wanted}::int FROM w CROSS JOIN n CROSS JOIN LATERAL ${row(nextInChainSql("w", "$5"))} ${enough}),
       visited AS MATERIALIZED (SELECT place, wanted FROM w LIMIT ${narrowRowsMax})
       SELECT ${factsOnce}, greatest((SELECT count(*) FROM head), (SELECT count(*) FROM visited)), NULL, ${logColumns("l", query.values !== false)} FROM n
       LEFT JOIN LATERAL (SELECT place FROM visited WHERE wanted ORDER BY place ${direction} LIMIT $6) p ON true
@@ -121,18 +116,8 @@ export async function askForPage({ limit = limits.logRowsMax }: LogQuery, ask: (
 export const isTooWide = (answer: StatementResult): boolean => ((answer.rows[0]?.[1] ?? 0) as number) >= narrowRowsMax;
 
 export function toLogPage(answer: StatementResult, space: PgNamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
-  const after = query.after ?? 0;
-  if (query.after !== undefined && !query.lenient) requireKept(after, space);
-  const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
-  const end = query.reverse ? after : Math.max(after, last);
   const raw = answer.rows as unknown as RawRow[];
-  const fetched = rowsIn(raw).map(([, , , ...row]) => toLogRow(row));
-  const { rows, cut } = wholeRevisions(fetched, query.limit ?? limits.logRowsMax);
-  if (cut) return { rows, through: (rows.at(-1) as LogRow).revision, done: false, revision: space.revision };
-  const [, first, examined] = raw[0] as RawRow;
-  const isWhole = isByKey || first === null || (query.reverse ? first <= after + 1 : (examined as Revision) >= last);
-  return { rows, through: isWhole ? end : query.reverse ? (first as Revision) : outsideGaps(examined as Revision, space), done: isWhole, revision: space.revision };
+  const [, from, to] = raw[0] as RawRow;
+  const rows = rowsIn(raw).map(([, , , ...row]) => toLogRow(row));
+  return new LogPaging(query, space).page(rows, isByKey || from === null || to === null ? undefined : { from, to });
 }
-
-/** Nobody can continue from inside a gap; nothing lies between its beginning and there. */
-const outsideGaps = (revision: Revision, { gaps }: PgNamespaceRow): Revision => gaps.find(([kept, base]) => revision > kept && revision < base)?.[0] ?? revision;

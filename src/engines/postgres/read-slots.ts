@@ -1,8 +1,8 @@
-import type { Committed, Entry, PreparedCommit } from "../../store/store.ts";
+import type { BatchSource, StoredSlot, Tombstone } from "../../ledger/plan-batch.ts";
+import { parseLapse } from "../../ledger/stored-row.ts";
+import type { Committed, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
-import type { KnownKeys, KnownSource } from "./namespace-memory.ts";
-import { noKeys } from "./namespace-memory.ts";
 import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { factsColumn, hostClock, unpackFacts } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
@@ -13,17 +13,48 @@ import { bigintArray, intArray, numbers, texts } from "./sql-arrays.ts";
 export interface Asked {
   readonly namespace: string;
   readonly id: number;
-  readonly commits: readonly PreparedCommit[];
+  readonly keys: ReadonlySet<string>;
+  readonly requestKeys: readonly string[];
 }
 
 /** What was found for one of them. */
 export interface FoundSlots {
   readonly space: PgNamespaceRow;
-  readonly keys: KnownKeys;
-  readonly requests: ConstructorParameters<typeof KnownSource>[1];
+  readonly source: FoundSource;
 }
 
-/** Everything that commits to some namespaces name, in one statement, and one more where there are request keys. */
+/** Answers a plan from what was found. An entry that breaks a check is promised, and filled in before anybody sees it. */
+export class FoundSource implements BatchSource {
+  readonly slots = new Map<string, StoredSlot & { readonly lapse: string | null }>();
+  readonly tombstones = new Map<string, Tombstone>();
+  readonly requests = new Map<string, StoredRequest & { readonly keptUntilMs: number }>();
+  readonly wanted: { readonly logPosition: number; readonly entry: Entry }[] = [];
+
+  readSlot(key: string): StoredSlot | undefined {
+    return this.slots.get(key);
+  }
+
+  readTombstone(key: string): Tombstone | undefined {
+    return this.tombstones.get(key);
+  }
+
+  readRequest(key: string, nowMs: number): StoredRequest | undefined {
+    const known = this.requests.get(key);
+    return known !== undefined && nowMs < known.keptUntilMs ? known : undefined;
+  }
+
+  readLapse(key: string): HistoryRecord | undefined {
+    return parseLapse(this.slots.get(key)?.lapse ?? null);
+  }
+
+  readEntry(_key: string, { logPosition }: StoredSlot): Entry {
+    const entry = {} as Entry;
+    this.wanted.push({ logPosition, entry });
+    return entry;
+  }
+}
+
+/** Everything that is asked about some namespaces, in one statement, and one more where there are request keys. */
 export class SlotQuestions {
   readonly #asked: readonly Asked[];
   readonly #owners: number[] = [];
@@ -35,17 +66,16 @@ export class SlotQuestions {
 
   constructor(asked: readonly Asked[]) {
     this.#asked = asked;
-    for (const [owner, { id, commits }] of asked.entries()) {
+    for (const [owner, { id, keys, requestKeys }] of asked.entries()) {
       this.#requestOwners.set(id, owner);
-      for (const key of keysIn(commits)) {
+      for (const key of keys) {
         this.#owners.push(owner);
         this.#ids.push(id);
         this.#keys.push(key);
       }
-      for (const { request } of commits) {
-        if (request === undefined) continue;
+      for (const key of requestKeys) {
         this.#requestIds.push(id);
-        this.#requestKeys.push(request.key);
+        this.#requestKeys.push(key);
       }
     }
   }
@@ -57,16 +87,15 @@ export class SlotQuestions {
   /** In the order asked. */
   found([slots, kept]: readonly (StatementResult | undefined)[], clock: PgNamespaceClock): FoundSlots[] {
     const spaces: PgNamespaceRow[] = [];
-    const keys = this.#asked.map(noKeys);
+    const sources = this.#asked.map(() => new FoundSource());
     for (const [facts, position, text, lapse] of (slots as StatementResult).rows as unknown as RawSlot[]) {
       const at = position - 1;
-      if (facts === null) noteSlot(keys[this.#owners[at] as number] as KnownKeys, this.#keys[at] as string, text, lapse);
+      if (facts === null) noteSlot(sources[this.#owners[at] as number] as FoundSource, this.#keys[at] as string, text, lapse);
       else spaces[at] = unpackFacts(facts, clock, (this.#asked[at] as Asked).namespace);
     }
-    const requests = this.#asked.map(() => new Map());
     for (const [id, key, fingerprint, keptUntilMs, outcome] of (kept?.rows ?? []) as unknown as RawRequest[])
-      requests[this.#requestOwners.get(id) as number]?.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
-    return this.#asked.map((_, i) => ({ space: spaces[i] as PgNamespaceRow, keys: keys[i] as KnownKeys, requests: requests[i] }));
+      sources[this.#requestOwners.get(id) as number]?.requests.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
+    return sources.map((source, i) => ({ space: spaces[i] as PgNamespaceRow, source }));
   }
 
   /**
@@ -100,21 +129,24 @@ export class SlotQuestions {
 type RawSlot = [facts: string | null, position: number, numbers: string, lapse: string | null];
 type RawRequest = [ns: number, key: string, fingerprint: string, keptUntilMs: number, outcome: string];
 
-function keysIn(commits: readonly PreparedCommit[]): Set<string> {
+/** Everything that commits name. */
+export function namedBy(commits: readonly PreparedCommit[]): Pick<Asked, "keys" | "requestKeys"> {
   const keys = new Set<string>();
-  for (const { checks, writes } of commits) {
+  const requestKeys: string[] = [];
+  for (const { checks, writes, request } of commits) {
     for (const { key } of checks) keys.add(key);
     for (const { key } of writes) keys.add(key);
+    if (request !== undefined) requestKeys.push(request.key);
   }
-  return keys;
+  return { keys, requestKeys };
 }
 
-function noteSlot(known: KnownKeys, key: string, text: string, lapse: string | null): void {
+function noteSlot(source: FoundSource, key: string, text: string, lapse: string | null): void {
   const [logPosition, version, nearest, createdAtMs, findable, expiresAtMs] = text.split(",").map(Number) as [number, number?, number?, number?, number?, number?];
   const anchor = nearest === 0 ? undefined : nearest;
-  if (version === undefined) known.nothing.add(key);
-  else if (createdAtMs === undefined) known.tombstones.set(key, { logPosition, version, anchor });
-  else known.slots.set(key, { logPosition, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
+  if (version === undefined) return;
+  if (createdAtMs === undefined) source.tombstones.set(key, { logPosition, version, anchor });
+  else source.slots.set(key, { logPosition, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
 }
 
 /** An entry that is promised to somebody. */

@@ -1,16 +1,16 @@
-import { letGoThrough, restsFrom } from "../../store/engine-rules.ts";
-import { limits } from "../../store/limits.ts";
-import { logPositionOf, revisionAt } from "../../store/log-position.ts";
-import type { BatchSource, StoredSlot } from "../../store/plan-batch.ts";
-import { BatchPlan } from "../../store/plan-batch.ts";
-import type { Compacted, HistoryRecord, RetentionPolicy } from "../../store/store.ts";
+import { BatchPlan } from "../../ledger/plan-batch.ts";
+import type { PastRow } from "../../ledger/reclaim.ts";
+import { Compaction, planSweep, sweepCounts } from "../../ledger/reclaim.ts";
+import { opOf } from "../../ledger/stored-row.ts";
+import { restsFrom } from "../../store/engine-rules.ts";
+import type { Compacted, RetentionPolicy } from "../../store/store.ts";
 import { BatchWrites } from "./batch-writes.ts";
 import type { NamespaceHandle } from "./commit-batch.ts";
 import { StaleNamespaceError, writeAll } from "./commit-batch.ts";
-import { opCode, parseLapse } from "./log-rows.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOf, leapIfWentBack, lockNamespace, readNamespace, withNamespace } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
+import { FoundSource } from "./read-slots.ts";
 import type { Tables } from "./schema.ts";
 import { bigintArray } from "./sql-arrays.ts";
 import type { Transaction } from "./transaction.ts";
@@ -34,30 +34,33 @@ export const sweepLook = (t: Tables, parameters: readonly unknown[]): Statement 
 
 type ExpiredRow = [k: string, place: number, anchor: number | null, ver: number, created: number, exp: number, findable: boolean, lapse: string | null];
 
-/** One slice of the sweep, those that lapsed first in front. Old request keys are invisible already, so they may go in slices too. */
+/** One slice of the sweep, those that lapsed first in front. */
 export async function sweepSlice(tx: Transaction, namespaceHandle: NamespaceHandle, limit: number): Promise<number> {
   const { tables: t, clock, namespace, id } = namespaceHandle;
   const [space] = await lockSpace(tx, namespaceHandle);
   clock.show(namespace, space);
   if (restsFrom(space.seal, "sweep", space.nowMs)) return 0;
+  const counts = sweepCounts(limit);
   const forgetRequests: Statement = {
     name: "forget-requests",
     text: `DELETE FROM ${t.request} WHERE ns = $1 AND key IN (SELECT key FROM ${t.request} WHERE ns = $1 AND kept_until <= $2 ORDER BY kept_until LIMIT $3)`,
-    values: [id, space.nowMs, Math.max(limit, limits.commitRowsMax)],
+    values: [id, space.nowMs, counts.requests],
   };
   const [answer] = await tx.ask([
     {
       name: "expired",
       text: `SELECT kv.k, kv.place, kv.anchor, kv.ver, kv.created, kv.exp, kv.findable, (SELECT l.lapse FROM ${t.log} l WHERE l.ns = $1 AND l.place = kv.place)
         FROM ${t.kv} kv WHERE kv.ns = $1 AND kv.exp IS NOT NULL AND kv.exp <= $2 ORDER BY kv.exp, kv.k LIMIT $3`,
-      values: [id, space.nowMs, Math.min(limit, limits.commitRowsMax)],
+      values: [id, space.nowMs, counts.entries],
     },
   ]);
-  const expired = (answer as StatementResult).rows as unknown as ExpiredRow[];
+  const source = new FoundSource();
+  for (const [key, position, anchor, version, createdAtMs, expiresAtMs, findable, lapse] of (answer as StatementResult).rows as unknown as ExpiredRow[])
+    source.slots.set(key, { logPosition: position, anchor: anchor ?? undefined, version, createdAtMs, expiresAtMs, findable, lapse });
+  const expired = [...source.slots.keys()];
   if (expired.length > 0) leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
-  const plan = new BatchPlan(new ExpiredSource(expired), space, space.nowMs);
-  for (const [key] of expired) plan.expire(key);
-  if (expired.length > 0) plan.takeRevision();
+  const plan = new BatchPlan(source, space, space.nowMs);
+  planSweep(plan, expired);
   const writes = new BatchWrites();
   writes.add(space, plan, expired.length > 0);
   await writeAll(tx, t, writes, [forgetRequests]);
@@ -65,104 +68,48 @@ export async function sweepSlice(tx: Transaction, namespaceHandle: NamespaceHand
   return expired.length;
 }
 
-/** Only what has expired is ever asked for. */
-class ExpiredSource implements BatchSource {
-  readonly #rows: ReadonlyMap<string, ExpiredRow>;
-
-  constructor(rows: readonly ExpiredRow[]) {
-    this.#rows = new Map(rows.map((row) => [row[0], row]));
-  }
-
-  readSlot(key: string): StoredSlot | undefined {
-    const row = this.#rows.get(key);
-    if (row === undefined) return undefined;
-    const [, logPosition, anchor, version, createdAtMs, expiresAtMs, findable] = row;
-    return { logPosition, anchor: anchor ?? undefined, version, createdAtMs, expiresAtMs, findable };
-  }
-
-  readLapse(key: string): HistoryRecord | undefined {
-    return parseLapse(this.#rows.get(key)?.[7] ?? null);
-  }
-
-  readTombstone(): undefined {}
-  readRequest(): undefined {}
-  readEntry(): never {
-    throw new RangeError("A sweep has no checks.");
-  }
-}
-
-type WindowRow = [place: number, at: number, k: string, op: number, prev: number | null];
-
-const readWindow = (t: Tables, space: PgNamespaceRow, limit: number): Statement => ({
+const rowsStatement = (t: Tables, { id }: PgNamespaceRow, { from, before, count }: Compaction["rowsToRead"]): Statement => ({
   name: "window",
   text: `SELECT place, at, k, op, prev FROM ${t.log} WHERE ns = $1 AND place >= $2 AND place < $3 ORDER BY place LIMIT $4`,
-  values: [space.id, logPositionOf(space.compacted + 1), logPositionOf(space.revision + 1), limit + limits.commitRowsMax],
+  values: [id, from, before, count],
 });
 
-/** Whole revisions after the compacted one that the policy lets go, about `limit` rows of them. */
-function windowOf(answer: StatementResult, space: PgNamespaceRow, policy: RetentionPolicy, limit: number): readonly WindowRow[] {
-  const rows = answer.rows as unknown as WindowRow[];
-  const letGo = letGoThrough(space, policy.revisions);
-  let target = space.compacted;
-  let size = 0;
-  for (const [logPosition, at] of rows) {
-    const revision = revisionAt(logPosition);
-    if (revision > target) {
-      if (size >= limit || (at >= space.nowMs - policy.ageMs && revision > letGo)) break;
-      target = revision;
-    }
-    size += 1;
-  }
-  return rows.slice(0, size);
-}
+const toRows = (answer: StatementResult | undefined): PastRow[] =>
+  ((answer as StatementResult).rows as unknown as [number, number, string, number, number | null][]).map(
+    ([position, atMs, key, op, previous]): PastRow => ({ logPosition: position, atMs, key, op: opOf(op), previous }),
+  );
 
-const oldestTombstones = (t: Tables, space: PgNamespaceRow, count: number): Statement => ({
+const tombstonesStatement = (t: Tables, { id }: PgNamespaceRow, { before, count }: Compaction["tombstonesToRead"]): Statement => ({
   name: "old-tombstones",
   text: `SELECT k, ver FROM ${t.tombstone} WHERE ns = $1 AND place < $2 ORDER BY place LIMIT $3`,
-  values: [space.id, logPositionOf(space.compacted + 1), Math.max(0, count)],
+  values: [id, before, count],
 });
 
 /** Looks without a lock whether a slice would find anything. */
 export async function hasSomethingToCompact(ask: (statement: Statement) => Promise<StatementResult>, t: Tables, space: PgNamespaceRow, policy: RetentionPolicy): Promise<boolean> {
   if (space.id === 0 || restsFrom(space.seal, "compact", space.nowMs)) return false;
-  if (windowOf(await ask(readWindow(t, space, 1)), space, policy, 1).length > 0) return true;
-  return space.tombstones > policy.tombstones && (await ask(oldestTombstones(t, space, 1))).rows.length > 0;
+  const compaction = new Compaction(space, policy, space.nowMs, 1);
+  if (compaction.letsGoOf(toRows(await ask(rowsStatement(t, space, compaction.rowsToRead))))) return true;
+  const wanted = compaction.tombstonesToRead;
+  return wanted.count > 0 && (await ask(tombstonesStatement(t, space, wanted))).rows.length > 0;
 }
 
-/** One slice of compaction. Its cost, and how long it holds the namespace, follows `limit`, not the size of the store. */
+/** One slice of compaction: how long it holds the namespace follows `limit`. */
 export async function compactSlice(tx: Transaction, namespaceHandle: NamespaceHandle, policy: RetentionPolicy, limit: number): Promise<Compacted> {
   const { tables: t, clock, namespace } = namespaceHandle;
   const [space] = await lockSpace(tx, namespaceHandle);
   clock.show(namespace, space);
   if (restsFrom(space.seal, "compact", space.nowMs)) return { removed: 0, more: false };
-  const [answer] = await tx.ask([readWindow(t, space, limit)]);
-  const window = windowOf(answer as StatementResult, space, policy, limit);
-  const statements = forget(t, space, window);
-  const [old] = await tx.ask([oldestTombstones(t, space, Math.min(space.tombstones - policy.tombstones, limit))]);
-  const tombstoneRows = (old as StatementResult).rows as unknown as [string, number][];
-  space.versionFloor = Math.max(space.versionFloor, ...tombstoneRows.map(([, version]) => version));
-  space.tombstones -= tombstoneRows.length;
-  const deleteOldTombstones = deleteTombstones(t, { ids: tombstoneRows.map(() => space.id), keys: tombstoneRows.map(([key]) => key) });
-  const answers = await tx.commit([...statements, ...(tombstoneRows.length > 0 ? [deleteOldTombstones] : []), writeNamespace(t, space)]);
-  return { removed: answers.slice(0, statements.length).reduce((sum, { count }) => sum + count, 0), more: window.length >= limit };
-}
-
-/**
- * A row may go when a newer row of its key is also in the past that is let go, or when it only says that the key is gone.
- * Earlier slices left at most one row per key below the window, and the chain leads to it. Moves the compacted revision on.
- */
-function forget(t: Tables, space: PgNamespaceRow, window: readonly WindowRow[]): Statement[] {
-  const last = window.at(-1);
-  if (last === undefined) return [];
-  const kept = logPositionOf(space.compacted + 1);
-  const newest = new Map(window.map((row) => [row[2], row]));
-  const gone: number[] = [];
-  for (const row of window) {
-    const [logPosition, , key, op, prev] = row;
-    if (prev !== null && prev < kept) gone.push(prev);
-    if (op !== opCode.put || newest.get(key) !== row) gone.push(logPosition);
-  }
-  space.compacted = revisionAt(last[0]);
-  space.compactedAtMs = last[1];
-  return [{ name: "forget", text: `DELETE FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`, values: [space.id, bigintArray(gone, (logPosition) => logPosition)] }];
+  const compaction = new Compaction(space, policy, space.nowMs, limit);
+  const [rows] = await tx.ask([rowsStatement(t, space, compaction.rowsToRead)]);
+  const gone = compaction.forgetRows(toRows(rows));
+  const [old] = await tx.ask([tombstonesStatement(t, space, compaction.tombstonesToRead)]);
+  const tombstones = ((old as StatementResult).rows as unknown as [string, number][]).map(([key, version]) => ({ key, version }));
+  compaction.forgetTombstones(tombstones);
+  const [removed] = await tx.commit([
+    { name: "forget", text: `DELETE FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`, values: [space.id, bigintArray(gone, (each) => each)] },
+    ...(tombstones.length > 0 ? [deleteTombstones(t, { ids: tombstones.map(() => space.id), keys: tombstones.map(({ key }) => key) })] : []),
+    writeNamespace(t, space),
+  ]);
+  return { removed: (removed as StatementResult).count, more: compaction.more };
 }

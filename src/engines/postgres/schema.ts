@@ -30,7 +30,7 @@ export const tablesIn = (schema: string): Tables => ({ ...(Object.fromEntries(na
 /**
  * Step n brings a store from schema n to n + 1. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see store/log-position.ts).
+ * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see ledger/log-position.ts).
  * `kv` repeats what a listing without values shows, so that one reads no log. Its rows change often: room is left in their pages, and of what changes
  * each time nothing is indexed, so that PostgreSQL can put the new version beside the old one without touching an index.
  * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts).

@@ -72,8 +72,8 @@ export class SharedCommits {
     this.#schedulerOf(part.namespaceHandle).schedule();
   }
 
-  #schedulerOf({ memory }: NamespaceHandle): BatchScheduler {
-    return memory.isContended ? this.#schedulers.contended : this.#schedulers.alone;
+  #schedulerOf({ contention }: NamespaceHandle): BatchScheduler {
+    return contention.isContended ? this.#schedulers.contended : this.#schedulers.alone;
   }
 
   #begin(scheduler: BatchScheduler, isContended: boolean): boolean {
@@ -90,7 +90,7 @@ export class SharedCommits {
     let bytes = 0;
     for (const part of this.#waiting) {
       const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
-      if (!hasRoom || part.namespaceHandle.memory.isContended !== isContended || this.#busy.has(part.namespaceHandle.namespace)) {
+      if (!hasRoom || part.namespaceHandle.contention.isContended !== isContended || this.#busy.has(part.namespaceHandle.namespace)) {
         left.push(part);
         continue;
       }

@@ -6,7 +6,7 @@ let scratch = Buffer.allocUnsafe(65_536);
 
 /** Dimensions, "has nulls", type, length, first index. */
 const headBytes = 20;
-const typeId = { boolean: 16, bigint: 20, smallint: 21, int: 23, text: 25 } as const;
+const typeId = { bigint: 20, smallint: 21, int: 23, text: 25 } as const;
 
 function room(end: number): void {
   if (end <= scratch.length) return;
@@ -77,13 +77,3 @@ export const smallintArray = <T>(items: readonly T[], numberOf: NumberOf<T>): Bu
 
 const itself = (number: number): number => number;
 export const numbers = (type: "bigint" | "int" | "smallint", items: readonly number[]): Buffer => wholeNumbers(type, type === "bigint" ? 8 : type === "int" ? 4 : 2, items, itself);
-
-export function booleanArray<T>(items: readonly T[], isTrue: (item: T) => boolean): Buffer {
-  room(headBytes + items.length * 5);
-  let at = headBytes;
-  for (const item of items) {
-    at = scratch.writeInt32BE(1, at);
-    at = scratch.writeUInt8(isTrue(item) ? 1 : 0, at);
-  }
-  return finish("boolean", items.length, false, at);
-}

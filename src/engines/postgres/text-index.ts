@@ -1,6 +1,6 @@
-import { essentialTerms } from "../../store/engine-rules.ts";
+import type { Posting } from "../../ledger/search-candidates.ts";
+import { SearchCandidates } from "../../ledger/search-candidates.ts";
 import { limits } from "../../store/limits.ts";
-import { revisionAt } from "../../store/log-position.ts";
 import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
@@ -187,15 +187,11 @@ export async function searchText(
   };
 }
 
-interface Candidate {
-  readonly logPosition: number;
-  readonly length: number;
-  readonly weights: number[];
-}
-type Posting = [term: number, place: number, weight: number, length: number];
+type TermPosting = [position: number, place: number, weight: number, length: number];
 
 async function readHits(ask: Ask, t: Tables, space: PgNamespaceRow, areaIds: readonly number[], terms: readonly string[], frequencies: readonly number[]): Promise<SearchHit[]> {
-  const essential = essentialTerms(frequencies);
+  const candidates = new SearchCandidates(frequencies);
+  const { essential } = candidates;
   if (essential.length === 0) return [];
   const [newest] = await ask([
     {
@@ -205,41 +201,28 @@ async function readHits(ask: Ask, t: Tables, space: PgNamespaceRow, areaIds: rea
       values: [space.id, textArray(essential, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
-  const candidates = new Map<number, Candidate>();
-  const postings = (newest as StatementResult).rows as unknown as Posting[];
-  for (const [position, i] of essential.entries()) {
-    const own = postings.filter(([term]) => term === position + 1);
-    if (areaIds.length > 1) own.sort((a, b) => b[1] - a[1]);
-    for (const [, logPosition, weight, length] of own.slice(0, limits.searchCandidatesMax)) {
-      const candidate = candidates.get(logPosition) ?? { logPosition, length, weights: terms.map(() => 0) };
-      candidate.weights[i] = weight;
-      candidates.set(logPosition, candidate);
-    }
-  }
-  const found = [...candidates.values()];
-  // The postings of a common term are never walked as a whole: only the candidates' are looked up. An essential term may have more of them than were read above.
-  const probed = terms.map((_, i) => i).filter((i) => (frequencies[i] as number) > 0 && (!essential.includes(i) || (frequencies[i] as number) > limits.searchCandidatesMax));
-  const logPositions = bigintArray(found, ({ logPosition }) => logPosition);
+  const byTerm = essential.map((): Posting[] => []);
+  for (const [position, ...posting] of (newest as StatementResult).rows as unknown as TermPosting[]) byTerm[position - 1]?.push(posting);
+  for (const [position, i] of essential.entries()) candidates.choose(i, byTerm[position] as Posting[]);
+  const { unknown, places: logPositions } = candidates;
+  const placeArray = bigintArray(logPositions, (logPosition) => logPosition);
   const [live, weights] = await ask([
     {
       name: "live",
       text: `SELECT c.i::int, kv.k FROM unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
         CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND place = c.place LIMIT 1) l
         CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND place = c.place AND (exp IS NULL OR exp > $3) LIMIT 1) kv`,
-      values: [space.id, logPositions, space.nowMs],
+      values: [space.id, placeArray, space.nowMs],
     },
     {
       name: "weights",
       text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($3::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($4::int[]) AS a (id)
         CROSS JOIN unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
         CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND place = c.place LIMIT 1) p`,
-      values: [space.id, logPositions, textArray(probed, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
+      values: [space.id, placeArray, textArray(unknown, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
     },
   ]);
   for (const [position, term, weight] of (weights as StatementResult).rows as unknown as [number, number, number][])
-    (found[position - 1] as Candidate).weights[probed[term - 1] as number] = weight;
-  return ((live as StatementResult).rows as unknown as [number, string][]).map(([position, key]) => {
-    const { logPosition, length, weights } = found[position - 1] as Candidate;
-    return { key, revision: revisionAt(logPosition), length, weights };
-  });
+    candidates.weigh(logPositions[position - 1] as number, unknown[term - 1] as number, weight);
+  return ((live as StatementResult).rows as unknown as [number, string][]).map(([position, key]) => candidates.hit(logPositions[position - 1] as number, key));
 }

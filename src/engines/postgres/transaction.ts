@@ -1,8 +1,6 @@
-import type { PgSession, Statement, StatementResult } from "./pg-session.ts";
-import { PipelineError } from "./pg-session.ts";
-import { isAnswer, outcomeUnknown, sqlState } from "./postgres-errors.ts";
+import type { PgSession, PipelineError, Statement, StatementResult } from "./pg-session.ts";
+import { outcomeUnknown, sqlState } from "./postgres-errors.ts";
 
-const divisionByZero = "22012";
 /** Said of a commit by servers that are several machines. */
 const completionUnknown = "40003";
 
@@ -50,37 +48,15 @@ export class Transaction {
     return answers;
   }
 
-  async commit(statements: readonly Statement[]): Promise<StatementResult[]> {
-    return this.#end([...statements, { text: "COMMIT" }], (position, state) => position < statements.length || /^(23|25|40)/.test(state));
-  }
-
-  /** All in one round trip: where the first statement divides by zero, the server does nothing of it and of what follows, and there is no answer. */
-  async commitIf(statements: readonly Statement[]): Promise<StatementResult[] | undefined> {
-    const { session } = this;
-    // A statement by itself is a transaction, where nothing has to be set for it.
-    const isAlone = statements.length === 1 && session.facts.isDirect;
-    try {
-      if (isAlone) return await this.#end(statements, (_, __, cause) => isAnswer(cause));
-      const [, ...answers] = await this.#end(
-        [{ text: this.#opening.write }, ...statements, { text: "COMMIT" }],
-        (position, state) => position <= statements.length || /^(23|25|40)/.test(state),
-      );
-      return answers;
-    } catch (error) {
-      if (error instanceof PipelineError && error.position === (isAlone ? 0 : 1) && sqlState(error.cause) === divisionByZero) return undefined;
-      throw error;
-    }
-  }
-
   /** The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark. */
-  async #end(statements: readonly Statement[], isNo: (position: number, state: string, cause: unknown) => boolean): Promise<StatementResult[]> {
+  async commit(statements: readonly Statement[]): Promise<StatementResult[]> {
     this.#state = "ended";
     try {
-      return await this.session.send(statements, this.deadlineMs);
+      return await this.session.send([...statements, { text: "COMMIT" }], this.deadlineMs);
     } catch (error) {
       const { position, cause } = error as PipelineError;
       const state = sqlState(cause);
-      if (state !== undefined && state !== completionUnknown && isNo(position, state, cause)) throw error;
+      if (state !== undefined && state !== completionUnknown && (position < statements.length || /^(23|25|40)/.test(state))) throw error;
       throw outcomeUnknown(cause);
     }
   }

@@ -1,6 +1,6 @@
-import { jumpEvery } from "../../store/log-position.ts";
-import type { PlannedRequest, PlannedRow, Tombstone } from "../../store/plan-batch.ts";
-import { lapseText, opCode } from "./log-rows.ts";
+import { jumpEvery } from "../../ledger/log-position.ts";
+import type { PlannedRequest, PlannedRow, Tombstone } from "../../ledger/plan-batch.ts";
+import { lapseText, opCode } from "../../ledger/stored-row.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import type { Statement } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
@@ -27,33 +27,22 @@ export interface RowsToWrite {
  * The rows of the log, the entries that the newest of them make, and the namespaces' own rows, in one statement: each statement more costs the server
  * a message and an answer. The order of its parts does not matter, because none reads what another writes.
  */
-export const writeRows = (t: Tables, written: RowsToWrite): Statement => ({ name: "write", text: `WITH ${writingParts(t, "")} SELECT 1`, values: writtenValues(written) });
-
-/** The same behind a guard: a table expression `g`, of one row or of none at all because it failed. Its parameters stand after these, from `guardFrom` on; answers what is selected of it. */
-export const writeRowsIf = (
-  t: Tables,
-  written: RowsToWrite,
-  guard: { readonly name: string; readonly text: string; readonly answer: string; readonly values: readonly unknown[] },
-): Statement => ({
-  name: guard.name,
-  text: `WITH g AS MATERIALIZED (${guard.text}), ${writingParts(t, "g CROSS JOIN ")} SELECT ${guard.answer} FROM g`,
-  values: [...writtenValues(written), ...guard.values],
-});
-
-const writingParts = (t: Tables, guard: string): string =>
-  `r AS MATERIALIZED (
-      SELECT u.* FROM ${guard}unnest($5::int[], $6::bigint[], $7::text[], $8::smallint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::smallint[])
+export const writeRows = (t: Tables, written: RowsToWrite): Statement => ({
+  name: "write",
+  text: `WITH r AS MATERIALIZED (
+      SELECT u.* FROM unnest($5::int[], $6::bigint[], $7::text[], $8::smallint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::smallint[])
         AS u (ns, place, k, op, ver, exp, created, at, prev, anchor, writer, agent, kind, act, subject, lapse, v, standing)),
     l AS (INSERT INTO ${t.log} (ns, place, k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v)
       SELECT ns, place, k, op, ver, exp, created, at, prev, CASE WHEN ${jumpsHere} THEN anchor END, writer, agent, kind, act, subject, lapse, v FROM r),
     s AS (UPDATE ${t.namespace} s SET revision = u.revision, clock = u.clock, tombstones = u.tombstones, changes = s.changes + 1
-      FROM ${guard}unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u (id, revision, clock, tombstones) WHERE s.id = u.id),
+      FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u (id, revision, clock, tombstones) WHERE s.id = u.id),
     e AS (INSERT INTO ${t.kv} (ns, k, place, anchor, ver, created, exp, findable, at, writer, agent)
       SELECT ns, k, place, CASE WHEN ${jumpsHere} THEN place ELSE anchor END, ver, created, exp, standing = ${keyState.findable}, at, writer, agent FROM r WHERE standing > ${keyState.none}
       ON CONFLICT (ns, k) DO UPDATE SET place = excluded.place, anchor = excluded.anchor, ver = excluded.ver, created = excluded.created, exp = excluded.exp, findable = excluded.findable,
-        at = excluded.at, writer = excluded.writer, agent = excluded.agent)`;
-
-export const guardFrom = 23;
+        at = excluded.at, writer = excluded.writer, agent = excluded.agent)
+    SELECT 1`,
+  values: writtenValues(written),
+});
 
 /** The rule of `jumps`, for the server. */
 const jumpsHere = `op = ${opCode.put} AND ver % ${jumpEvery} = 0`;
@@ -123,6 +112,12 @@ export function own(owned: OwnedKeys, id: number, key: string): void {
 const deleteKeys = (name: string, table: string, { ids, keys }: OwnedKeys): Statement => ({
   name,
   text: `DELETE FROM ${table} d USING unnest($1::int[], $2::text[]) AS g (ns, k) WHERE d.ns = g.ns AND d.k = g.k`,
+  values: [numbers("int", ids), texts(keys)],
+});
+
+export const markFindable = (t: Tables, { ids, keys }: OwnedKeys): Statement => ({
+  name: "mark-findable",
+  text: `UPDATE ${t.kv} kv SET findable = true FROM unnest($1::int[], $2::text[]) AS m (ns, k) WHERE kv.ns = m.ns AND kv.k = m.k`,
   values: [numbers("int", ids), texts(keys)],
 });
 

@@ -1,5 +1,7 @@
 import type { Check, CommitResult, Committed, FailedCheck, PreparedCommit, PreparedWrite } from "../../store/store.ts";
+import { scriptArguments } from "./lua-script.ts";
 import { encodeIndex, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
+import { commitScript } from "./redis-scripts.ts";
 
 /** What one script does at most: rows written, and a share for every search term. A larger batch goes in several. */
 const workMax = 800;
@@ -33,7 +35,7 @@ export function commitArguments(batch: readonly PreparedCommit[]): string[] {
     for (const write of writes) pushWrite(args, write, numbers);
     args[start] = String(args.length - start);
   }
-  return [String(numbers.keys.length)].concat(numbers.keys, String(batch.length), args);
+  return scriptArguments(commitScript, { key_count: String(numbers.keys.length) }, numbers.keys.concat(String(batch.length), args));
 }
 
 function testOf(check: Check): string {

@@ -3,27 +3,41 @@ import { requireFilling, requireKept, requireSeal } from "../../store/engine-rul
 import { compareKeys } from "../../store/ranges.ts";
 import type { DumpPage, DumpQuery, NamespaceFacts, Seal, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 import { KeyNumbers } from "./commit-arguments.ts";
-import { clearScript, dumpKeysScript, dumpLogScript, dumpRequestsScript, loadScript, sealScript } from "./moving-scripts.ts";
+import { scriptArguments } from "./lua-script.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { encodeIndex, gapsText, nul, opCode, recordText, requestText, sealText, streamPositionOf, toFacts, toIndex, toRequest, toStoredRow } from "./records.ts";
+import { clearScript, dumpKeysScript, dumpLogScript, dumpRequestsScript, loadScript, sealScript } from "./redis-scripts.ts";
 
 /** One page of everything that a namespace is made of; the scripts cut the pages. */
 export async function dumpPage(scripts: NamespaceScripts, query: DumpQuery): Promise<DumpPage> {
   switch (query.part) {
     case "log":
     case "changes": {
-      const reply = (await scripts.read(dumpLogScript, [String(query.after), query.part === "changes" ? "1" : "0"])) as [string, string, string[], string[]];
+      const reply = (await scripts.read(dumpLogScript, scriptArguments(dumpLogScript, { after: String(query.after), with_keys: query.part === "changes" ? "1" : "0" }))) as [
+        string,
+        string,
+        string[],
+        string[],
+      ];
       const facts = factsOf(reply[0]);
       if (query.part === "changes") requireKept(query.after, facts);
       return { facts, records: [...rowsIn(reply[2]), ...keysIn(reply[3])], done: reply[1] === "1" };
     }
     case "keys": {
-      const reply = (await scripts.read(dumpKeysScript, [query.after === undefined ? "-" : `(${query.after}`])) as [string, string, string[]];
+      const reply = (await scripts.read(dumpKeysScript, scriptArguments(dumpKeysScript, { min: query.after === undefined ? "-" : `(${query.after}` }))) as [
+        string,
+        string,
+        string[],
+      ];
       return { facts: factsOf(reply[0]), records: keysIn(reply[2]), done: reply[1] === "1" };
     }
     case "requests": {
       const { keptUntilMs, key } = query.after;
-      const reply = (await scripts.read(dumpRequestsScript, [String(keptUntilMs), key ?? ""])) as [string, string, string[]];
+      const reply = (await scripts.read(dumpRequestsScript, scriptArguments(dumpRequestsScript, { kept_until: String(keptUntilMs), key: key ?? "" }))) as [
+        string,
+        string,
+        string[],
+      ];
       const isAfter = (request: StoredRequestKey): boolean => request.keptUntilMs !== keptUntilMs || key === undefined || compareKeys(request.key, key) > 0;
       return { facts: factsOf(reply[0]), records: requestsIn(reply[2]).filter(isAfter), done: reply[1] === "1" };
     }
@@ -57,13 +71,13 @@ const requestsIn = (flat: readonly string[]): StoredRequestKey[] => groups(flat,
 
 /** Takes over records of another store in one script: durable, and all or nothing. */
 export async function loadRecords(scripts: NamespaceScripts, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): Promise<void> {
-  const [answer, row, newest] = (await scripts.write(loadScript, [...loadArguments(records, facts), by ?? ""], { isMoving: true })) as [string, string?, string?];
+  const [answer, row, newest] = (await scripts.write(loadScript, loadArguments(records, facts, by), { isMoving: true })) as [string, string?, string?];
   if (answer === "not filling") requireFilling(undefined);
   if (answer === "not yours") requireFilling({ state: "filling", progress: null }, by);
   if (answer === "order") throw new HoldfastError("invalid_input", `records: log row ${row?.replace("-", ".")} comes after ${newest?.replace("-", ".")}; rows must be in order`);
 }
 
-function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts | undefined): string[] {
+function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): string[] {
   const numbers = new KeyNumbers();
   const rows = records.filter((record) => record.kind === "log");
   const keys = records.filter((record) => record.kind === "key");
@@ -89,12 +103,12 @@ function loadArguments(records: readonly StoredRecord[], facts: NamespaceFacts |
   for (const { key, keptUntilMs, fingerprint, outcome } of requests) args.push(key, requestText(keptUntilMs, fingerprint, outcome));
   if (facts === undefined) args.push("");
   else args.push(...[facts.revision, facts.clockMs, facts.compacted, facts.compactedAtMs, facts.versionFloor, facts.base].map(String), gapsText(facts.gaps));
-  return [String(numbers.keys.length), ...numbers.keys, ...args];
+  return scriptArguments(loadScript, { by: by ?? "", key_count: String(numbers.keys.length) }, [...numbers.keys, ...args]);
 }
 
 export async function writeSeal(scripts: NamespaceScripts, seal: Seal | undefined, expected: Seal | undefined): Promise<void> {
   for (let text = sealText(expected); ; ) {
-    const [answer, found = ""] = (await scripts.write(sealScript, [sealText(seal), text])) as [string, string?];
+    const [answer, found = ""] = (await scripts.write(sealScript, scriptArguments(sealScript, { seal: sealText(seal), expected: text }))) as [string, string?];
     if (answer === "ok") return;
     requireSeal(found === "" ? undefined : (JSON.parse(found) as Seal), expected);
     // The same one, written in another order.

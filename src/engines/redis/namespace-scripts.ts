@@ -1,7 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { requireUnsealed } from "../../store/engine-rules.ts";
 import { allKeys, metaKey } from "./key-names.ts";
-import type { Script } from "./lua-basis.ts";
+import type { Script } from "./lua-script.ts";
 import type { RedisNamespaceFacts } from "./records.ts";
 import { toFacts } from "./records.ts";
 import { isReply, lostAnswer, notConfirmed, replyCode } from "./redis-errors.ts";
@@ -126,10 +126,10 @@ export interface ScriptWriteOptions {
 /** The scripts of one namespace. */
 export interface NamespaceScripts {
   /** `atMs`: as of an earlier moment of this same reading. */
-  read(script: Script, args: readonly string[], atMs?: number): Promise<unknown>;
+  read(script: Script<"read">, args: readonly string[], atMs?: number): Promise<unknown>;
   /** For scripts that need neither time nor facts. */
-  readPlain(script: Script, args: readonly string[]): Promise<unknown>;
-  write(script: Script, args: readonly string[], options?: ScriptWriteOptions): Promise<unknown>;
+  readPlain(script: Script<"none">, args: readonly string[]): Promise<unknown>;
+  write(script: Script<"write">, args: readonly string[], options?: ScriptWriteOptions): Promise<unknown>;
   /** Reads the facts in a reply, and remembers the revision. */
   learn(text: string): RedisNamespaceFacts;
   /** The same for an answer that depends on the time, which from then on does not go back behind it; refuses what the seal forbids. */

@@ -3,11 +3,12 @@ import { limits } from "../../store/limits.ts";
 import { compareKeys, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import { boundsOf } from "./key-names.ts";
+import { scriptArguments } from "./lua-script.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
-import { pastScript, readScript, valuesScript } from "./read-scripts.ts";
 import type { RedisNamespaceFacts } from "./records.ts";
 import { headerEntryId, toEntry, toPastEntry } from "./records.ts";
 import { damagedError } from "./redis-errors.ts";
+import { pastScript, readScript, valuesScript } from "./redis-scripts.ts";
 
 /** Keys one script looks at: only a crowd of expired entries makes a page cost more than its size. */
 const looksMax = 5_000;
@@ -41,7 +42,8 @@ async function tryReadLive(
   const rows: Row[] = [];
   let moment: RedisNamespaceFacts | undefined;
   for (;;) {
-    const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(looks), ...rest.flatMap(boundsOf)];
+    const named = { limit: String(limit - rows.length), reverse: flag(reverse), values: flag(values !== false), looks: String(looks) };
+    const args = scriptArguments(readScript, named, rest.flatMap(boundsOf));
     const [factsText, more, stoppedIn, stoppedAt, ...flat] = (await scripts.read(readScript, args, moment?.nowMs)) as [string, string, string, string, ...(string | null)[]];
     const facts = scripts.show(factsText);
     moment ??= facts;
@@ -91,7 +93,8 @@ export async function readPast(
   let done = 0;
   let rest = ordered;
   for (;;) {
-    const args = [String(limit - rows.length), flag(reverse), flag(values !== false), String(at), String(liveAtMs ?? ""), ...rest.flatMap(boundsOf)];
+    const named = { limit: String(limit - rows.length), reverse: flag(reverse), values: flag(values !== false), at: String(at), live_at_ms: String(liveAtMs ?? "") };
+    const args = scriptArguments(pastScript, named, rest.flatMap(boundsOf));
     const [factsText, stoppedIn, stoppedAt, ...flat] = (await scripts.read(pastScript, args)) as [string, string, string, ...string[]];
     const facts = scripts.show(factsText);
     if (at > facts.revision) throw futureRevisionError(at, facts.revision);

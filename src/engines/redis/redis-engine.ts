@@ -31,20 +31,20 @@ import type { CommitDone, CommitReply } from "./commit-arguments.ts";
 import { commitArguments, commitResults, partsOf } from "./commit-arguments.ts";
 import { healthOf } from "./engine-health.ts";
 import { filterOf, lexicalBounds, metaKey, namespacesKey, storeKey } from "./key-names.ts";
+import { scriptArguments } from "./lua-script.ts";
 import { clearAll, dumpPage, loadRecords, writeSeal } from "./moving.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { ScriptRunner } from "./namespace-scripts.ts";
 import { readLive, readPast } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
-import { changeMarkScript, countScript, requestScript } from "./read-scripts.ts";
 import { toRequest } from "./records.ts";
 import type { Driver } from "./redis-connection.ts";
 import { lostAnswer } from "./redis-errors.ts";
 import { RedisRouter } from "./redis-router.ts";
+import { changeMarkScript, commitScript, compactScript, countScript, requestScript, sweepScript } from "./redis-scripts.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import { parseRedisUrl } from "./redis-url.ts";
 import { searchText } from "./search-text.ts";
-import { commitScript, compactScript, sweepScript } from "./write-scripts.ts";
 
 /** The form in which this build keeps a store. A newer one is refused. */
 const schemaVersion = 1;
@@ -168,7 +168,7 @@ class RedisEngine implements Engine {
 
   async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
     const scripts = this.#scripts.of(namespace);
-    const [facts, text] = (await scripts.read(requestScript, [key])) as [string, string | null];
+    const [facts, text] = (await scripts.read(requestScript, scriptArguments(requestScript, { key }))) as [string, string | null];
     scripts.show(facts);
     if (text === null) return undefined;
     const { fingerprint, outcome } = toRequest(text);
@@ -181,7 +181,8 @@ class RedisEngine implements Engine {
 
   async count(namespace: string, range: Range): Promise<number> {
     const scripts = this.#scripts.of(namespace);
-    const [facts, count] = (await scripts.read(countScript, [...lexicalBounds(range), ...filterOf(range)])) as [string, string];
+    const [min, max] = lexicalBounds(range);
+    const [facts, count] = (await scripts.read(countScript, scriptArguments(countScript, { min, max }, filterOf(range)))) as [string, string];
     scripts.show(facts);
     return Number(count);
   }
@@ -195,7 +196,7 @@ class RedisEngine implements Engine {
   }
 
   async sweep(namespace: string, limit: number): Promise<number> {
-    const [count, now] = (await this.#scripts.of(namespace).write(sweepScript, ["0", String(limit)])) as [string, string];
+    const [count, now] = (await this.#scripts.of(namespace).write(sweepScript, scriptArguments(sweepScript, { limit: String(limit) }))) as [string, string];
     this.#scripts.noteShown(namespace, { revision: 0, nowMs: Number(now) });
     const swept = Number(count);
     if (swept > 0) this.#changeSignal.notify(namespace);
@@ -203,7 +204,8 @@ class RedisEngine implements Engine {
   }
 
   async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted> {
-    const args = [policy.ageMs, policy.revisions, policy.tombstones, limit].map(String);
+    const { ageMs, revisions, tombstones } = policy;
+    const args = scriptArguments(compactScript, { age_ms: String(ageMs), revisions: String(revisions), tombstones: String(tombstones), limit: String(limit) });
     const [removed, more, now] = (await this.#scripts.of(namespace).write(compactScript, args)) as [string, string, string];
     this.#scripts.noteShown(namespace, { revision: 0, nowMs: Number(now) });
     return { removed: Number(removed), more: more === "1" };

@@ -1,11 +1,13 @@
 import { limits } from "../../store/limits.ts";
 import type { SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
+import { scriptArguments } from "./lua-script.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
-import { searchScript } from "./read-scripts.ts";
 import { areaName, streamPositionOf } from "./records.ts";
+import { searchScript } from "./redis-scripts.ts";
 
 export async function searchText(scripts: NamespaceScripts, { areas, terms }: SearchQuery): Promise<SearchAnswer> {
-  const args = [String(limits.searchCandidatesMax), String(areas.length), ...areas.map(areaName), ...terms];
+  const named = { limit: String(limits.searchCandidatesMax), area_count: String(areas.length) };
+  const args = scriptArguments(searchScript, named, [...areas.map(areaName), ...terms]);
   const [factsText, documents, totalLength, ...flat] = (await scripts.read(searchScript, args)) as [string, string, string, ...string[]];
   const facts = scripts.show(factsText);
   const hits: SearchHit[] = [];

@@ -16,7 +16,7 @@ import {
   textSum,
   tombstoneSum,
   versionSum,
-} from "../../store/record-sum.ts";
+} from "../../ledger/record-sum.ts";
 import type { SqlDatabase, SqlValue } from "./driver.ts";
 import { logId, namespaceIn, positionIn } from "./log-id.ts";
 

@@ -1,4 +1,4 @@
-import { addText, emptySum } from "../../store/record-sum.ts";
+import { addText, emptySum } from "../../ledger/record-sum.ts";
 import type { SqlDatabase } from "./driver.ts";
 
 /** Of the schema that `migrations` make, as SQLite keeps its text. A test computes it anew. */

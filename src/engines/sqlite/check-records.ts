@@ -1,12 +1,13 @@
+import { logPositionOf, revisionAt, seqAt } from "../../ledger/log-position.ts";
+import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../ledger/record-sum.ts";
+import { opCode } from "../../ledger/stored-row.ts";
 import { follower } from "../../store/log-order.ts";
-import { logPositionOf } from "../../store/log-position.ts";
-import { damagedRecord, postingSum, requestSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead, RawLink } from "./key-chain.ts";
 import { headRows, requireHead, requireLink } from "./key-chain.ts";
 import { logId, positionIn } from "./log-id.ts";
 import type { SqliteLogRow } from "./log-rows.ts";
-import { keyName, logColumns, opCode, requireIntact, rowName } from "./log-rows.ts";
+import { keyName, logColumns, requireIntact, rowName } from "./log-rows.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { namespaceName, readNamespace } from "./namespace-row.ts";
 import type { LiveRow } from "./read-entries.ts";
@@ -129,7 +130,7 @@ function checkLog(connection: Connection, space: SqliteNamespaceRow, damage: Dam
   for (let after = 0, more = true; more; ) {
     const rows = page.all(space.id, after) as (SqliteLogRow & RawLink)[];
     for (const row of rows) {
-      damage.add(!isFilling(space) && !fits(row.place), rowName(row.place));
+      damage.add(!isFilling(space) && !fits(revisionAt(row.place), seqAt(row.place)), rowName(row.place));
       damage.catch(() => {
         requireLink(space.id, requireIntact(space.id, row) as SqliteLogRow & RawLink);
       });

@@ -1,69 +1,28 @@
-import { holds, nextVersion, requireRevisionLeft } from "../../store/engine-rules.ts";
-import { limits } from "../../store/limits.ts";
-import { jumpEvery, logPositionOf, revisionAt } from "../../store/log-position.ts";
-import { isLive } from "../../store/ranges.ts";
-import type { Sum } from "../../store/record-sum.ts";
-import { emptySum, entrySum, keyedSum, linkSum, logPositionSum, logRowSum, requireSum, sealValue, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
-import type {
-  Check,
-  CommitResult,
-  Committed,
-  FailedCheck,
-  HistoryRecord,
-  IndexedText,
-  PreparedCommit,
-  PreparedWrite,
-  Seal,
-  StoredLogRow,
-  WriteOutcome,
-} from "../../store/store.ts";
-import { systemWriter } from "../../store/store.ts";
+import type { RecordLoadPlan } from "../../ledger/load-plan.ts";
+import type { BatchSource, ChangedSlot, PlannedRow, StoredSlot, Tombstone } from "../../ledger/plan-batch.ts";
+import { BatchPlan, jumps } from "../../ledger/plan-batch.ts";
+import { entrySum, keyedSum, linkSum, logPositionSum, logRowSum, requireSum, sealValue, slotSum, textSum, tombstoneSum, versionSum } from "../../ledger/record-sum.ts";
+import { lapseText, opCode, parseLapse } from "../../ledger/stored-row.ts";
+import type { Entry, HistoryRecord, StoredRequest } from "../../store/store.ts";
 import type { CommitNote } from "./commit-notes.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlStatement } from "./driver.ts";
 import { logId } from "./log-id.ts";
-import { keyName, lapseText, logColumns, opCode, parseLapse, requireLogRow, toEntry } from "./log-rows.ts";
+import type { SqliteLogRow } from "./log-rows.ts";
+import { keyName, logColumns, requireLogRow, toEntry } from "./log-rows.ts";
 import type { SqliteNamespaceClock } from "./namespace-clock.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { ensureNamespace, expectNewest, writeNamespace } from "./namespace-row.ts";
 import { keepRequest, readStoredRequest } from "./stored-request.ts";
 import { addDocument, removeDocument } from "./text-index.ts";
 
-/** What lies under a key as the batch sees it: read once, changed in memory, written back once however many commits touch it. */
-interface Slot {
-  /** In `kv` when the batch began. */
-  readonly stored: boolean;
-  /** There now: live, or expired and not yet swept. */
-  present: boolean;
-  version: number;
-  createdAtMs: number;
-  expiresAtMs: number | undefined;
-  /** Where its newest log row is (of a removed entry: the row that ended it); 0 when it never had one. */
-  place: number;
-  revision: number;
-  /** Where its newest row with a jump is. */
-  anchor: number | null;
-  /** Last version of a removed key; undefined until looked up, 0 when there is none. */
-  tombstone: number | undefined;
-  tombstoneStored: boolean;
-  changed: boolean;
-  /** Of the last change made by the batch; without meaning before one. */
-  atMs: number;
-  writer: string;
-  agent: string | null;
-  readonly textOfKey: Sum;
-  /** What its entry, its slot and its newest log row share of their checksums; without meaning before a change. */
-  versionSum: Sum;
-  sum: Sum;
-  /** The full text index had it when the batch began, and what it is to have. */
-  readonly wasFindable: boolean;
-  index: IndexedText | undefined;
-}
+type SlotTuple = [ver: number, created: number, exp: number | null, place: number, anchor: number | null, findable: number, slotSum: number];
 
-type SlotRow = [ver: number, created: number, exp: number | null, place: number, anchor: number | null, findable: number, slotSum: number];
-
-function requireSlot(namespaceId: number, key: string, textOfKey: Sum, [ver, created, exp, logPosition, anchor, findable, sum]: SlotRow): void {
-  requireSum(slotSum(versionSum(logPositionSum(namespaceId, logPosition), ver, exp, created), textOfKey, anchor, findable), sum, keyName, key);
+interface TombstoneRow {
+  readonly ver: number;
+  readonly place: number;
+  readonly anchor: number | null;
+  readonly sum: number;
 }
 
 /** The statements of the hot path, prepared once per connection and used without a lookup. */
@@ -94,37 +53,29 @@ export class BatchStatements {
   }
 }
 
-/** Applies commits in order, each with its own checks, revision and outcome. Lives for one write transaction. */
-export class Batch {
+/** The rows that a plan asks for, each verified against its checksum, and those that it changes. Lives for one write transaction. */
+export class Batch implements BatchSource {
+  readonly plan: BatchPlan;
   readonly #connection: Connection;
   readonly #statements: BatchStatements;
-  readonly #clock: SqliteNamespaceClock;
-  readonly #namespace: string;
   readonly #space: SqliteNamespaceRow;
-  readonly #slots = new Map<string, Slot>();
-  readonly #before: number;
   readonly #tombstonesBefore: number;
-  #requestsKept = false;
-  #adopted = false;
-  #seq = 0;
-  #newest: Slot | undefined;
 
   constructor(connection: Connection, statements: BatchStatements, clock: SqliteNamespaceClock, namespace: string) {
     this.#connection = connection;
     this.#statements = statements;
-    this.#clock = clock;
-    this.#namespace = namespace;
     this.#space = ensureNamespace(connection, namespace);
-    this.#before = this.#space.revision;
     this.#tombstonesBefore = this.#space.tombstones;
+    this.plan = new BatchPlan(this, this.#space, clock.nowMs(namespace, this.#space));
   }
 
-  get seal(): Seal | undefined {
-    return this.#space.seal;
+  /** As the batch leaves it. */
+  get space(): SqliteNamespaceRow {
+    return this.#space;
   }
 
   get tookRevision(): boolean {
-    return this.#space.revision > this.#before;
+    return this.plan.rows.length > 0;
   }
 
   /** What is to be noted of the batch once it is durable. */
@@ -132,268 +83,139 @@ export class Batch {
     return this.tookRevision ? { namespaceId: this.#space.id, revision: this.#space.revision } : undefined;
   }
 
-  /** Writes back what changed. Says whether there is anything to make durable. */
-  finish(): boolean {
-    if (this.tookRevision || this.#adopted) {
-      for (const [key, slot] of this.#slots) if (slot.changed) this.#writeBack(key, slot);
-      if (this.#space.tombstones !== this.#tombstonesBefore) writeNamespace(this.#connection, this.#space);
-      if (this.#newest !== undefined) expectNewest(this.#connection, this.#namespace, this.#newest.place, this.#newest.atMs);
-    }
-    return this.tookRevision || this.#adopted || this.#requestsKept;
+  readSlot(key: string): StoredSlot | undefined {
+    const row = this.#statements.slot.get(this.#space.id, key) as SlotTuple | undefined;
+    if (row === undefined) return undefined;
+    // By position: taking an array apart costs as much as the checksum.
+    const slot: StoredSlot = {
+      logPosition: row[3],
+      version: row[0],
+      anchor: row[4] ?? undefined,
+      createdAtMs: row[1],
+      expiresAtMs: row[2] ?? undefined,
+      findable: row[5] === 1,
+    };
+    const sum = slotSum(versionSum(logPositionSum(this.#space.id, slot.logPosition), slot.version, slot.expiresAtMs, slot.createdAtMs), textSum(key), slot.anchor, row[5]);
+    requireSum(sum, row[6], keyName, key);
+    return slot;
   }
 
-  apply(commit: PreparedCommit): CommitResult {
-    const space = this.#space;
-    const atMs = this.#clock.nowMs(this.#namespace, space);
-    const { request } = commit;
-    if (request !== undefined) {
-      const known = readStoredRequest(this.#connection, space.id, request.key, atMs);
-      if (known !== undefined)
-        return known.fingerprint === request.fingerprint ? { ...known.outcome, replayed: true } : { ok: false, reason: "request_key_reused", revision: space.revision, atMs };
-    }
-    let failed: FailedCheck[] | undefined;
-    for (const check of commit.checks) {
-      const broken = this.#failedCheck(check, atMs);
-      if (broken !== undefined) failed = [...(failed ?? []), broken];
-    }
-    if (failed !== undefined) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
-
-    requireRevisionLeft(space.revision);
-    this.#seq = 0;
-    const writes = commit.writes.map((write) => this.#write(write, commit, atMs));
-    if (this.#seq > 0) {
-      space.revision += 1;
-      space.clockMs = atMs;
-    }
-    const outcome: Committed = { ok: true, revision: space.revision, atMs, writes, replayed: false };
-    if (request === undefined) return outcome;
-    const noted: Committed = { ...outcome, note: request.note };
-    this.#requestsKept = true;
-    keepRequest(this.#connection, space.id, { key: request.key, fingerprint: request.fingerprint, keptUntilMs: atMs + limits.requestKeptMs, outcome: noted });
-    return noted;
+  readTombstone(key: string): Tombstone | undefined {
+    if (this.#space.tombstones === 0) return undefined;
+    const row = this.#statements.tombstone.get(this.#space.id, key) as TombstoneRow | undefined;
+    if (row === undefined) return undefined;
+    requireSum(tombstoneSum(this.#space.id, key, row.place, row.anchor, row.ver), row.sum, keyName, key);
+    return { logPosition: row.place, version: row.ver, anchor: row.anchor ?? undefined };
   }
 
-  /** Removes an expired entry and writes the record of its lapse; the caller has made sure that it is expired. */
-  expire(key: string, atMs: number): void {
-    const slot = this.#slot(key);
-    const { lapse } = requireLogRow(this.#space.id, slot.place, this.#statements.row.get(this.#space.id, slot.place));
-    this.#end(key, slot, opCode.expire, atMs, systemWriter, undefined, parseLapse(lapse));
+  readRequest(key: string, nowMs: number): StoredRequest | undefined {
+    return readStoredRequest(this.#connection, this.#space.id, key, nowMs);
   }
 
-  /** For rows that were not written by a commit: they take the next revision together. */
-  takeRevision(atMs: number): void {
-    this.#space.revision += 1;
-    this.#space.clockMs = atMs;
+  readLapse(_key: string, slot: StoredSlot): HistoryRecord | undefined {
+    return parseLapse(this.#requireRow(slot).lapse);
   }
 
-  /** Takes over a row as another store had it, at its own place in history; the caller has made sure that it is newer than all there is. */
-  adopt(row: StoredLogRow): void {
-    const slot = this.#slot(row.key);
-    if (!slot.present) this.#tombstone(row.key, slot);
-    if (slot.place >= logPositionOf(row.revision, row.seq)) {
-      // The tombstone came ahead with the keys: the row it speaks of is still to come, and a chain only leads back.
-      slot.place = 0;
-      slot.anchor = null;
-    }
-    this.#adopted = true;
-    this.#space.revision = row.revision - 1;
-    this.#seq = row.seq;
-    slot.present = row.op === "put";
-    slot.version = row.version;
-    slot.createdAtMs = row.createdAtMs;
-    slot.expiresAtMs = row.expiresAtMs;
-    slot.tombstone = slot.present ? 0 : row.version;
-    slot.index = undefined;
-    this.#append(row.key, slot, opCode[row.op], row.atMs, row.writer, row.agent, row.record, row.expiresAtMs, row.lapse, row.json);
-    this.#space.revision = row.revision;
+  readEntry(_key: string, slot: StoredSlot): Entry {
+    return toEntry(this.#requireRow(slot));
   }
 
-  #write(write: PreparedWrite, commit: PreparedCommit, atMs: number): WriteOutcome {
-    const slot = this.#slot(write.key);
-    if (slot.present && !isLive(slot, atMs)) this.expire(write.key, atMs);
-    const existed = slot.present;
-    if (write.op === "delete") {
-      if (!existed) return { version: 0, existed: false };
-      this.#end(write.key, slot, opCode.delete, atMs, commit.writer, commit.agent, write.record);
-      return { version: slot.version, existed: true };
-    }
-    const version = nextVersion(existed ? slot.version : this.#tombstone(write.key, slot) || undefined, this.#space);
-    const expiresAtMs = write.ttlMs === undefined ? undefined : atMs + write.ttlMs;
-    if (!existed) slot.createdAtMs = atMs;
-    slot.present = true;
-    slot.version = version;
-    slot.expiresAtMs = expiresAtMs;
-    slot.tombstone = 0;
-    slot.index = write.index;
-    this.#append(write.key, slot, opCode.put, atMs, commit.writer, commit.agent, write.record, expiresAtMs, write.lapse, write.json);
-    return expiresAtMs === undefined ? { version, existed } : { version, existed, expiresAtMs };
+  #requireRow({ logPosition }: StoredSlot): SqliteLogRow {
+    return requireLogRow(this.#space.id, logPosition, this.#statements.row.get(this.#space.id, logPosition));
   }
 
-  #end(key: string, slot: Slot, op: number, atMs: number, writer: string, agent: string | undefined, record: HistoryRecord | undefined): void {
-    slot.present = false;
-    slot.tombstone = slot.version;
-    slot.index = undefined;
-    this.#append(key, slot, op, atMs, writer, agent, record);
+  /** Writes what the plan changed. Says whether there is anything to make durable. */
+  write(): boolean {
+    const { rows, requests } = this.plan;
+    for (let i = 0; i < rows.length; i += 1) this.#append(rows[i] as PlannedRow, this.plan.slotOf(i));
+    if (this.#space.tombstones !== this.#tombstonesBefore) writeNamespace(this.#connection, this.#space);
+    for (const request of requests) keepRequest(this.#connection, this.#space.id, request);
+    const newest = rows.at(-1);
+    if (newest !== undefined) expectNewest(this.#connection, this.#space.name, newest.logPosition, newest.atMs);
+    return rows.length > 0 || requests.length > 0;
   }
 
-  #append(
-    key: string,
-    slot: Slot,
-    op: number,
-    atMs: number,
-    writer: string,
-    agent: string | undefined,
-    record: HistoryRecord | undefined,
-    expiresAtMs?: number,
-    lapse?: HistoryRecord,
-    json?: string,
-  ): void {
-    const prev = slot.place === 0 ? null : slot.place;
-    const hasJump = op === opCode.put && slot.version % jumpEvery === 0;
-    const jump = hasJump ? slot.anchor : null;
-    slot.revision = this.#space.revision + 1;
-    slot.place = logPositionOf(slot.revision, this.#seq);
-    if (hasJump) slot.anchor = slot.place;
-    slot.changed = true;
-    slot.atMs = atMs;
-    slot.writer = writer;
-    slot.agent = agent ?? null;
-    this.#seq += 1;
-    this.#newest = slot;
+  /** The row, and what becomes of its key where no later row decides that: their checksums have much in common. */
+  #append(row: PlannedRow, slot: ChangedSlot | undefined): void {
     const { id } = this.#space;
-    const lapsed = lapseText(lapse);
-    const start = logPositionSum(id, slot.place);
-    slot.versionSum = versionSum(start, slot.version, expiresAtMs, slot.createdAtMs);
-    const entry = entrySum(slot.versionSum, atMs, writer, agent);
-    slot.sum = keyedSum(entry, slot.textOfKey);
+    const { logPosition, key, version, createdAtMs, atMs, writer, agent, record } = row;
+    const op = opCode[row.op];
+    const previous = row.previous ?? null;
+    const jump = jumps(row) ? (row.anchor ?? null) : null;
+    const lapse = lapseText(row.lapse);
+    const start = logPositionSum(id, logPosition);
+    const ofKey = textSum(key);
+    const ofVersion = versionSum(start, version, row.expiresAtMs, createdAtMs);
+    const ofEntry = entrySum(ofVersion, atMs, writer, agent);
+    const keyed = keyedSum(ofEntry, ofKey);
     this.#statements.append.get(
       id,
-      slot.place,
+      logPosition,
       key,
       op,
-      slot.version,
-      expiresAtMs ?? null,
-      slot.createdAtMs,
+      version,
+      row.expiresAtMs ?? null,
+      createdAtMs,
       atMs,
-      prev,
+      previous,
       jump,
       writer,
       agent ?? null,
       record?.kind ?? null,
       record?.op ?? null,
       record?.subject ?? null,
-      lapsed,
-      linkSum(start, atMs, prev, jump),
-      logRowSum(slot.sum, op, record?.kind, record?.op, record?.subject, lapsed),
-      sealValue(entry, json),
+      lapse,
+      linkSum(start, atMs, previous, jump),
+      logRowSum(keyed, op, record?.kind, record?.op, record?.subject, lapse),
+      sealValue(ofEntry, row.json),
     );
-  }
-
-  #failedCheck(check: Check, atMs: number): FailedCheck | undefined {
-    const slot = this.#slot(check.key);
-    const live = slot.present && isLive(slot, atMs);
-    if (holds(check, live ? slot : undefined)) return undefined;
-    return { check, entry: live ? toEntry(requireLogRow(this.#space.id, slot.place, this.#statements.row.get(this.#space.id, slot.place))) : undefined };
-  }
-
-  #slot(key: string): Slot {
-    const known = this.#slots.get(key);
-    if (known !== undefined) return known;
-    const row = this.#statements.slot.get(this.#space.id, key) as SlotRow | undefined;
-    const textOfKey = textSum(key);
-    if (row !== undefined) requireSlot(this.#space.id, key, textOfKey, row);
-    const slot: Slot =
-      row === undefined
-        ? {
-            stored: false,
-            present: false,
-            version: 0,
-            createdAtMs: 0,
-            expiresAtMs: undefined,
-            place: 0,
-            revision: 0,
-            anchor: null,
-            tombstone: undefined,
-            tombstoneStored: false,
-            changed: false,
-            atMs: 0,
-            writer: "",
-            agent: null,
-            textOfKey,
-            versionSum: emptySum,
-            sum: emptySum,
-            wasFindable: false,
-            index: undefined,
-          }
-        : {
-            stored: true,
-            present: true,
-            version: row[0],
-            createdAtMs: row[1],
-            expiresAtMs: row[2] ?? undefined,
-            place: row[3],
-            revision: revisionAt(row[3]),
-            anchor: row[4],
-            tombstone: 0,
-            tombstoneStored: false,
-            changed: false,
-            atMs: 0,
-            writer: "",
-            agent: null,
-            textOfKey,
-            versionSum: emptySum,
-            sum: emptySum,
-            wasFindable: row[5] === 1,
-            index: undefined,
-          };
-    this.#slots.set(key, slot);
-    return slot;
-  }
-
-  #tombstone(key: string, slot: Slot): number {
-    if (slot.tombstone !== undefined) return slot.tombstone;
-    slot.tombstone = 0;
-    if (this.#space.tombstones === 0) return 0;
-    const row = this.#statements.tombstone.get(this.#space.id, key) as
-      | { readonly ver: number; readonly place: number; readonly anchor: number | null; readonly sum: number }
-      | undefined;
-    if (row === undefined) return 0;
-    requireSum(tombstoneSum(this.#space.id, key, row.place, row.anchor, row.ver), row.sum, keyName, key);
-    slot.tombstoneStored = true;
-    slot.tombstone = row.ver;
-    slot.place = row.place;
-    slot.anchor = row.anchor;
-    return row.ver;
-  }
-
-  #writeBack(key: string, slot: Slot): void {
-    const { id } = this.#space;
-    if (slot.wasFindable) removeDocument(this.#connection, id, key);
-    if (slot.index !== undefined) addDocument(this.#connection, id, key, slot.place, slot.index);
-    if (slot.present) {
-      this.#statements.put.get(
-        id,
-        key,
-        slot.place,
-        slot.anchor,
-        slot.version,
-        slot.createdAtMs,
-        slot.expiresAtMs ?? null,
-        slot.index === undefined ? 0 : 1,
-        slot.atMs,
-        slot.writer,
-        slot.agent,
-        slot.sum,
-        slotSum(slot.versionSum, slot.textOfKey, slot.anchor, slot.index === undefined ? 0 : 1),
-      );
-      if (slot.tombstoneStored) {
-        this.#statements.deleteTombstone.get(id, key);
-        this.#space.tombstones -= 1;
-      }
+    if (slot === undefined) return;
+    if (slot.stored?.findable) removeDocument(this.#connection, id, key);
+    if (slot.index !== undefined) addDocument(this.#connection, id, key, logPosition, slot.index);
+    if (!slot.present) {
+      if (slot.stored !== undefined) this.#statements.remove.get(id, key);
+      this.#writeTombstone(key, { logPosition, version, anchor: slot.anchor });
+      if (slot.tombstone === undefined) this.#space.tombstones += 1;
       return;
     }
-    if (slot.stored) this.#statements.remove.get(id, key);
-    this.#statements.writeTombstone.get(id, key, slot.place, slot.anchor, slot.version, tombstoneSum(id, key, slot.place, slot.anchor, slot.version));
-    if (!slot.tombstoneStored) this.#space.tombstones += 1;
+    const anchor = slot.anchor ?? null;
+    const findable = slot.index === undefined ? 0 : 1;
+    this.#statements.put.get(
+      id,
+      key,
+      logPosition,
+      anchor,
+      version,
+      createdAtMs,
+      row.expiresAtMs ?? null,
+      findable,
+      atMs,
+      writer,
+      agent ?? null,
+      keyed,
+      slotSum(ofVersion, ofKey, anchor, findable),
+    );
+    if (slot.tombstone === undefined) return;
+    this.#statements.deleteTombstone.get(id, key);
+    this.#space.tombstones -= 1;
+  }
+
+  /** Writes what only keys of another store say. To be called before `write`. */
+  writeLoaded({ texts, tombstones }: RecordLoadPlan): void {
+    const { id } = this.#space;
+    for (const { key, ...tombstone } of tombstones) this.#writeTombstone(key, tombstone);
+    this.#space.tombstones += tombstones.length;
+    for (const { key, slot, index } of texts) {
+      addDocument(this.#connection, id, key, slot.logPosition, index);
+      const sum = slotSum(versionSum(logPositionSum(id, slot.logPosition), slot.version, slot.expiresAtMs, slot.createdAtMs), textSum(key), slot.anchor, 1);
+      this.#connection.statement("UPDATE kv SET findable = 1, slot_sum = ? WHERE ns = ? AND k = ?").run(sum, id, key);
+    }
+  }
+
+  #writeTombstone(key: string, tombstone: Tombstone): void {
+    const { id } = this.#space;
+    const { logPosition, version } = tombstone;
+    const anchor = tombstone.anchor ?? null;
+    this.#statements.writeTombstone.get(id, key, logPosition, anchor, version, tombstoneSum(id, key, logPosition, anchor, version));
   }
 }

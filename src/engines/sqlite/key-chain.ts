@@ -1,5 +1,6 @@
-import { revisionAt } from "../../store/log-position.ts";
-import { damagedRecord, linkSum, logPositionSum, requireSum, slotSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
+import { revisionAt } from "../../ledger/log-position.ts";
+import { nextInChain } from "../../ledger/past.ts";
+import { damagedRecord, linkSum, logPositionSum, requireSum, slotSum, textSum, tombstoneSum, versionSum } from "../../ledger/record-sum.ts";
 import type { Range } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import { logId, positionIn } from "./log-id.ts";
@@ -7,7 +8,7 @@ import { keyName, rowName } from "./log-rows.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
-/** Walks along the chain of a key's rows; how it is made is told in store/log-position.ts. */
+/** Walks along the chain of a key's rows; how it is made is told in ledger/log-position.ts. */
 export interface Head {
   readonly k: string;
   /** Of the newest row of the key. */
@@ -86,7 +87,7 @@ export function newestBelow(connection: Connection, { id, compacted }: Pick<Sqli
       throw damagedRecord(rowName(logPosition));
     }
     requireLink(id, link);
-    logPosition = link.jump !== null && link.jump >= bound ? link.jump : link.prev;
+    logPosition = nextInChain(link.prev, link.jump, bound);
   }
   return logPosition ?? undefined;
 }

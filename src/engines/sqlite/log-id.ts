@@ -1,5 +1,5 @@
 /**
- * A log row's id is its namespace (12 bits) and its place in that namespace's log (51 bits: revision and seq, see store/log-position.ts).
+ * A log row's id is its namespace (12 bits) and its place in that namespace's log (51 bits: revision and seq, see ledger/log-position.ts).
  * Rows of a namespace then lie in revision order in the table itself: a range of revisions is a range of ids and needs no index.
  * A place fits a JavaScript number exactly; an id does not, so ids are only made inside SQL.
  */

@@ -1,12 +1,9 @@
 import type { Json } from "../../kernel/json.ts";
-import { revisionAt, seqAt } from "../../store/log-position.ts";
-import { damagedRecord, entrySum, keyedSum, logPositionSum, logRowSum, requireSum, requireValue, sealedJson, textSum, versionSum } from "../../store/record-sum.ts";
-import type { Entry, HistoryRecord, LogRow } from "../../store/store.ts";
+import { revisionAt, seqAt } from "../../ledger/log-position.ts";
+import { damagedRecord, entrySum, keyedSum, logPositionSum, logRowSum, requireSum, requireValue, sealedJson, textSum, versionSum } from "../../ledger/record-sum.ts";
+import { opOf, recordOf } from "../../ledger/stored-row.ts";
+import type { Entry, LogRow } from "../../store/store.ts";
 import { positionIn } from "./log-id.ts";
-
-/** `op` as the log keeps it. */
-export const ops = ["put", "delete", "expire"] as const;
-export const opCode = { put: 0, delete: 1, expire: 2 } as const;
 
 /** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
 export const logColumns = (values: boolean): string =>
@@ -109,23 +106,12 @@ export const toLogRow = (row: SqliteLogRow): LogRow => ({
   revision: revisionAt(row.place),
   seq: seqAt(row.place),
   key: row.k,
-  op: ops[row.op] as LogRow["op"],
+  op: opOf(row.op),
   version: row.ver,
   value: rowValue(row),
   expiresAtMs: row.exp ?? undefined,
   atMs: row.at,
   writer: row.writer,
   agent: row.agent ?? undefined,
-  record: recordOf(row),
+  record: recordOf(row.kind, row.act, row.subject),
 });
-
-export const recordOf = ({ kind, act, subject }: Pick<SqliteLogRow, "kind" | "act" | "subject">): HistoryRecord | undefined =>
-  kind === null ? undefined : { kind, op: act as string, subject: subject as string };
-
-export const lapseText = (lapse: HistoryRecord | undefined): string | null => (lapse === undefined ? null : JSON.stringify([lapse.kind, lapse.op, lapse.subject]));
-
-export function parseLapse(text: string | null): HistoryRecord | undefined {
-  if (text === null) return undefined;
-  const [kind, op, subject] = JSON.parse(text) as [string, string, string];
-  return { kind, op, subject };
-}

@@ -1,21 +1,21 @@
-import { HoldfastError } from "../../kernel/errors.ts";
+import { RecordLoadPlan, requireLoadable } from "../../ledger/load-plan.ts";
+import { logPositionOf, revisionAt, seqAt } from "../../ledger/log-position.ts";
+import { damagedRecord, postingSum, requestSum, requireSum, sealedJson, termSum } from "../../ledger/record-sum.ts";
+import { opOf, parseLapse, recordOf } from "../../ledger/stored-row.ts";
 import { pageOf, requireFilling, requireKept } from "../../store/engine-rules.ts";
-import { limits } from "../../store/limits.ts";
-import { logPositionOf, revisionAt, seqAt } from "../../store/log-position.ts";
 import { compareKeys } from "../../store/ranges.ts";
-import { damagedRecord, logPositionSum, postingSum, requestSum, requireSum, sealedJson, slotSum, termSum, textSum, tombstoneSum, versionSum } from "../../store/record-sum.ts";
-import type { Committed, DumpPage, DumpQuery, IndexedText, LogRow, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
-import type { Batch, BatchStatements } from "./commit-batch.ts";
+import type { Committed, DumpPage, DumpQuery, IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
+import type { Batch } from "./commit-batch.ts";
 import type { Connection } from "./connection.ts";
 import type { RawHead } from "./key-chain.ts";
 import { headRows, readHead, requireHead } from "./key-chain.ts";
 import { logId, positionIn } from "./log-id.ts";
 import type { SqliteLogRow } from "./log-rows.ts";
-import { keyName, logColumns, ops, parseLapse, recordOf, requireIntact } from "./log-rows.ts";
+import { keyName, logColumns, requireIntact } from "./log-rows.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
-import { readNamespace, resetNamespaceRow, writeFacts, writeNamespace } from "./namespace-row.ts";
-import { keepRequest, requestName } from "./stored-request.ts";
-import { addDocument, readAreas, requireDocument } from "./text-index.ts";
+import { resetNamespaceRow, writeFacts } from "./namespace-row.ts";
+import { requestName } from "./stored-request.ts";
+import { readAreas, requireDocument } from "./text-index.ts";
 
 /** Rows fetched at once: a page is cut by its bytes, and values may be long. */
 const rowsPerFetch = 32;
@@ -49,7 +49,7 @@ function* rowsAfter(connection: Connection, namespaceId: number, after: number):
       revision: revisionAt(row.place),
       seq: seqAt(row.place),
       key: row.k,
-      op: ops[row.op] as LogRow["op"],
+      op: opOf(row.op),
       version: row.ver,
       json: sealedJson(row.v as string),
       expiresAtMs: row.exp ?? undefined,
@@ -57,7 +57,7 @@ function* rowsAfter(connection: Connection, namespaceId: number, after: number):
       atMs: row.at,
       writer: row.writer,
       agent: row.agent ?? undefined,
-      record: recordOf(row),
+      record: recordOf(row.kind, row.act, row.subject),
       lapse: parseLapse(row.lapse),
     };
   }
@@ -108,68 +108,18 @@ function* requestsAfter(connection: Connection, namespaceId: number, after: { re
 }
 
 /** Inside one write transaction. `batch` is of the same one. */
-export function loadRecords(
-  connection: Connection,
-  statements: BatchStatements,
-  batch: Batch,
-  name: string,
-  records: readonly StoredRecord[],
-  facts: NamespaceFacts | undefined,
-  by: string | undefined,
-): void {
-  requireFilling(batch.seal, by);
-  loadRows(
-    connection,
-    batch,
-    readNamespace(connection, name).id,
-    records.filter((record) => record.kind === "log"),
-  );
-  batch.finish();
-  const space = readNamespace(connection, name);
-  const tombstones = space.tombstones;
-  for (const record of records) {
-    if (record.kind === "key") loadKey(connection, statements, space, record);
-    else if (record.kind === "request") keepRequest(connection, space.id, record);
-  }
-  if (space.tombstones !== tombstones) writeNamespace(connection, space);
-  if (facts === undefined) return;
-  if (facts.revision > limits.revisionMax) throw new HoldfastError("limit_exceeded", `Revision ${facts.revision} is above what a SQLite store can number (${limits.revisionMax}).`);
-  writeFacts(connection, space, facts);
-}
-
-function loadRows(connection: Connection, batch: Batch, namespaceId: number, rows: readonly StoredLogRow[]): void {
+export function loadRecords(connection: Connection, batch: Batch, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): void {
+  const { space } = batch;
+  requireFilling(space.seal, by);
   const isThere = connection.statement(`SELECT 1 FROM log WHERE id = ${logId("?1", "?2")}`);
-  const { place } = connection
-    .statement(`SELECT ${positionIn("max(id)")} AS place FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("(?1 + 1)", "0")}`)
-    .get(namespaceId) as {
-    readonly place: number | null;
+  const { newest } = connection
+    .statement(`SELECT ${positionIn("max(id)")} AS newest FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("(?1 + 1)", "0")}`)
+    .get(space.id) as {
+    readonly newest: number | null;
   };
-  let newest = place ?? 0;
-  for (const row of rows) {
-    const wanted = logPositionOf(row.revision, row.seq);
-    if (wanted > newest) {
-      batch.adopt(row);
-      newest = wanted;
-    } else if (isThere.get(namespaceId, wanted) === undefined)
-      throw new HoldfastError("invalid_input", `records: log row ${row.revision}.${row.seq} comes after ${revisionAt(newest)}.${seqAt(newest)}; rows must be in order`);
-  }
-}
-
-function loadKey(connection: Connection, statements: BatchStatements, space: SqliteNamespaceRow, { key, revision, seq, version, present, index }: StoredKey): void {
-  const logPosition = logPositionOf(revision, seq);
-  const found = readHead(connection, space.id, key);
-  if (!present) {
-    // What the log told of the key is never less right: a page of the walk may be of later, and then the log brings it too.
-    if (found !== undefined) return;
-    statements.writeTombstone.run(space.id, key, logPosition, null, version, tombstoneSum(space.id, key, logPosition, null, version));
-    space.tombstones += 1;
-    return;
-  }
-  // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
-  if (index === undefined || found?.place !== logPosition || found.findable === 1) return;
-  addDocument(connection, space.id, key, logPosition, index);
-  const sum = slotSum(versionSum(logPositionSum(space.id, logPosition), found.ver, found.exp, found.created), textSum(key), found.anchor, 1);
-  connection.statement("UPDATE kv SET findable = 1, slot_sum = ? WHERE ns = ? AND k = ?").run(sum, space.id, key);
+  batch.writeLoaded(new RecordLoadPlan(batch.plan, records, { newest: newest ?? 0, has: (logPosition) => isThere.get(space.id, logPosition) !== undefined }));
+  batch.write();
+  if (facts !== undefined) writeFacts(connection, space, requireLoadable(facts));
 }
 
 /** Rows removed of each table by one transaction. */

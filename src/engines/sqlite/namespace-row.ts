@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../kernel/errors.ts";
-import { revisionAt } from "../../store/log-position.ts";
-import { asideSum, namespaceSum, requireSum } from "../../store/record-sum.ts";
+import { revisionAt } from "../../ledger/log-position.ts";
+import { asideSum, namespaceSum, requireSum } from "../../ledger/record-sum.ts";
 import type { NamespaceFacts, Seal } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { RawLink } from "./key-chain.ts";

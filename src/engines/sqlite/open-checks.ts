@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { damagedRecord } from "../../store/record-sum.ts";
+import { damagedRecord } from "../../ledger/record-sum.ts";
 import { checkPages, readSchemaSum, schemaSum } from "./check-file.ts";
 import { checkRecords, requireNamespaceRow } from "./check-records.ts";
 import type { CommitNote } from "./commit-notes.ts";

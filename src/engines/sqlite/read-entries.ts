@@ -1,15 +1,16 @@
-import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
+import { revisionAt } from "../../ledger/log-position.ts";
+import { judgedAtMs, pastBound } from "../../ledger/past.ts";
+import { damagedRecord, entrySum, keyedSum, logPositionSum, requireSum, requireValue, textSum, versionSum } from "../../ledger/record-sum.ts";
+import { opCode } from "../../ledger/stored-row.ts";
 import { limits } from "../../store/limits.ts";
-import { logPositionOf, revisionAt } from "../../store/log-position.ts";
 import { rangeAfter, rangeBefore, rangesFrom, singleKey } from "../../store/ranges.ts";
-import { damagedRecord, entrySum, keyedSum, logPositionSum, requireSum, requireValue, textSum, versionSum } from "../../store/record-sum.ts";
 import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { Head, RawLink } from "./key-chain.ts";
 import { linkColumns, newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import type { SqliteLogRow } from "./log-rows.ts";
-import { keyName, logColumns, opCode, parseValue, requireLogRow, toEntry } from "./log-rows.ts";
+import { keyName, logColumns, parseValue, requireLogRow, toEntry } from "./log-rows.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
@@ -126,15 +127,14 @@ export function requireLive(namespaceId: number, row: LiveRow, withValue: boolea
 }
 
 /** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. */
-function pastReader(connection: Connection, space: SqliteNamespaceRow, at: number, { reverse, values, liveAtMs }: ReadOptions): RangeReader {
-  if (at > space.revision) throw futureRevisionError(at, space.revision);
-  requireKept(at, space);
-  const bound = logPositionOf(at + 1);
+function pastReader(connection: Connection, space: SqliteNamespaceRow, at: number, options: ReadOptions): RangeReader {
+  const bound = pastBound(at, space);
   const newestRow = connection
     .statement(`SELECT ${linkColumns} FROM log WHERE id >= ${logId("?1", "0")} AND id < ${logId("?1", "?2")} ORDER BY id DESC LIMIT 1`)
     .get(space.id, bound) as RawLink | undefined;
   if (newestRow !== undefined) requireLink(space.id, newestRow);
-  const judgedAtMs = liveAtMs ?? Math.max(space.compactedAtMs, newestRow?.at ?? 0);
+  const { reverse, values } = options;
+  const judgedMs = judgedAtMs(options, space, newestRow?.at);
   const rowAt = connection.statement(`SELECT ${logColumns(values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
 
   const liveThen = (head: Head): SqliteLogRow | undefined => {
@@ -144,7 +144,7 @@ function pastReader(connection: Connection, space: SqliteNamespaceRow, at: numbe
     if (logPosition === undefined || (found === undefined && revisionAt(logPosition) <= space.compacted)) return undefined;
     const row = requireLogRow(space.id, logPosition, found);
     if (row.k !== head.k) throw damagedRecord(keyName(head.k));
-    return row.op === opCode.put && (row.exp === null || row.exp > judgedAtMs) ? row : undefined;
+    return row.op === opCode.put && (row.exp === null || row.exp > judgedMs) ? row : undefined;
   };
 
   return (range, found) => {

@@ -1,9 +1,10 @@
-import { isOneRevision, letGoThrough, requireKept, rowsToFetch, wholeRevisions } from "../../store/engine-rules.ts";
-import { limits } from "../../store/limits.ts";
+import type { RevisionSpan } from "../../ledger/log-paging.ts";
+import { LogPaging, narrowRowsMax } from "../../ledger/log-paging.ts";
+import { logPositionOf, revisionAt, seqAt } from "../../ledger/log-position.ts";
+import { damagedRecord } from "../../ledger/record-sum.ts";
+import { isOneRevision, rowsToFetch } from "../../store/engine-rules.ts";
 import { follower } from "../../store/log-order.ts";
-import { logPositionOf, revisionAt } from "../../store/log-position.ts";
-import { damagedRecord } from "../../store/record-sum.ts";
-import type { LogPage, LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
+import type { LogPage, LogQuery, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlValue } from "./driver.ts";
 import type { RawLink } from "./key-chain.ts";
@@ -14,11 +15,6 @@ import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow, t
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
-/** Revisions examined by one call: a filter that matches nothing must not hold the event loop for a whole long history. */
-const revisionsPerCall = 20_000;
-/** Up to so many rows under the asked keys, going by key is cheaper than going by revision. */
-const narrowRowsMax = 20_000;
-
 /** SQL with the values of its question marks, in order. */
 interface Condition {
   readonly sql: string;
@@ -27,66 +23,36 @@ interface Condition {
 
 /** Inside one read transaction. */
 export function readLog(connection: Connection, space: SqliteNamespaceRow, query: LogQuery): LogPage {
-  const after = query.after ?? 0;
-  if (query.after !== undefined && !query.lenient) requireKept(after, space);
-  const limit = query.limit ?? limits.logRowsMax;
-  const last = Math.min(space.revision, (query.before ?? Number.POSITIVE_INFINITY) - 1);
-  const end = query.reverse ? after : Math.max(after, last);
+  const paging = new LogPaging(query, space);
+  const { after, last, limit } = paging;
   const fill = <Rows extends readonly SqliteLogRow[] | undefined>(fetch: (count: number) => Rows): Rows => {
     const fetched = fetch(rowsToFetch.first(limit));
     return fetched !== undefined && isOneRevision(fetched, limit, ({ place }) => revisionAt(place)) ? fetch(rowsToFetch.again(limit)) : fetched;
   };
-  const page = (fetched: readonly SqliteLogRow[], from: Revision, isWhole: boolean): LogPage => {
-    const { rows, cut } = wholeRevisions(fetched.map(toLogRow), limit);
-    return { rows, through: cut ? (rows.at(-1) as LogRow).revision : isWhole ? end : from, done: isWhole && !cut, revision: space.revision };
-  };
-
-  if (last <= after || query.ranges.length === 0) return page([], end, true);
+  if (last <= after || query.ranges.length === 0) return paging.page([]);
   const byKey = query.narrow ? fill((count) => fetchByKey(connection, space, query, logPositionOf(after + 1), logPositionOf(last + 1), count)) : undefined;
-  if (byKey !== undefined) return page(byKey, end, true);
-  const span = scanSpan(connection, space, query, after, last);
-  if (span === undefined) return page([], end, true);
-  return page(
-    fill((count) => fetchByRevision(connection, space, query, span, count)),
-    query.reverse ? span.from : span.to,
-    span.isWhole,
-  );
+  if (byKey !== undefined) return paging.page(byKey.map(toLogRow));
+  const nearest = nearestRevision(connection, space, query, after, last);
+  if (nearest === undefined) return paging.page([]);
+  const span = paging.spanFrom(nearest);
+  return paging.page(fill((count) => fetchByRevision(connection, space, query, span, count)).map(toLogRow), span);
 }
 
-interface Span {
-  /** First and last revision to examine. */
-  readonly from: Revision;
-  readonly to: Revision;
-  /** Nothing lies outside of it. */
-  readonly isWhole: boolean;
-}
-
-function scanSpan(connection: Connection, space: SqliteNamespaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Span | undefined {
-  // Where compaction has been, most revisions have no rows left: begin at the first that has.
+/** The first revision that has rows. */
+function nearestRevision(connection: Connection, space: SqliteNamespaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Revision | undefined {
   const found = connection
     .statement(`SELECT ${positionIn("id")} AS place FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id ${reverse ? "DESC" : "ASC"} LIMIT 1`)
     .get(space.id, logPositionOf(after + 1), logPositionOf(last + 1)) as { readonly place: number } | undefined;
-  if (found === undefined) return undefined;
-  const nearest = revisionAt(found.place);
-  const from = reverse ? Math.max(after + 1, letGoThrough({ revision: nearest, gaps: space.gaps.filter(([, base]) => base <= nearest) }, revisionsPerCall) + 1) : nearest;
-  const to = reverse ? nearest : Math.min(last, spanEnd(nearest, space.gaps));
-  return { from, to, isWhole: reverse ? from === after + 1 : to === last };
-}
-
-/** Gaps are passed over: they hold nothing to examine, and nobody may stand in one. */
-function spanEnd(from: Revision, gaps: SqliteNamespaceRow["gaps"]): Revision {
-  let to = from + revisionsPerCall - 1;
-  for (const [kept, base] of gaps) if (kept >= from && kept < to) to += base - kept;
-  return to;
+  return found && revisionAt(found.place);
 }
 
 /** `rows` in the log's order; `after`: the revision they must begin behind, if any. */
 function requireUnbroken(space: SqliteNamespaceRow, rows: readonly SqliteLogRow[], after: Revision | undefined): void {
   const follows = follower(space, after);
-  for (const { place } of rows) if (!follows(place)) throw damagedRecord(rowName(place));
+  for (const { place } of rows) if (!follows(revisionAt(place), seqAt(place))) throw damagedRecord(rowName(place));
 }
 
-function fetchByRevision(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, { from, to }: Span, count: number): SqliteLogRow[] {
+function fetchByRevision(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, { from, to }: RevisionSpan, count: number): SqliteLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
   const sql = `SELECT ${logColumns(query.values !== false)} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}

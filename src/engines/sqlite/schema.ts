@@ -16,7 +16,7 @@ export type Migration = string | ((database: SqlDatabase) => void);
  * `kv` repeats what a listing without values shows: neighbours by key lie far apart in the log, and a page of keys would cost a page of the file for each.
  *
  * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
- * Every row has a checksum of what it says (see store/record-sum.ts), verified whenever it is read.
+ * Every row has a checksum of what it says (see ledger/record-sum.ts), verified whenever it is read.
  * `v` is the value behind its checksum. It stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
  */
 export const migrations: readonly Migration[] = [

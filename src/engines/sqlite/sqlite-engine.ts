@@ -47,7 +47,7 @@ import { ensureNamespace, readNamespace, writeSeal } from "./namespace-row.ts";
 import { checkedWholeBytes as defaultCheckedWholeBytes, requireAcknowledged, requireSound } from "./open-checks.ts";
 import { countLive, readEntries } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
-import { compactSlice, expiredKeys, hasOldRequests, hasSomethingToCompact, sweepSlice } from "./reclaim.ts";
+import { compactSlice, hasSomethingToCompact, hasSomethingToSweep, sweepSlice } from "./reclaim.ts";
 import { retryBusy } from "./retry-busy.ts";
 import type { Migration } from "./schema.ts";
 import { readPragma } from "./schema.ts";
@@ -146,9 +146,9 @@ class SqliteEngine implements Engine {
   async commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
     const { results, notifies } = await this.#writing(({ connection, statements }) => {
       const batch = new Batch(connection, statements, this.#clock, namespace);
-      requireUnsealed(batch.seal, "commit");
-      const results = commits.map((commit) => batch.apply(commit));
-      return { keep: batch.finish(), result: { results, notifies: batch.tookRevision }, note: batch.note };
+      requireUnsealed(batch.space.seal, "commit");
+      const results = commits.map((commit) => batch.plan.apply(commit));
+      return { keep: batch.write(), result: { results, notifies: batch.tookRevision }, note: batch.note };
     });
     // Whoever waits for this commit is answered first; whoever watches here hears of it a moment later.
     if (notifies) this.#changeSignal.notifySoon(namespace, this.#host);
@@ -189,7 +189,7 @@ class SqliteEngine implements Engine {
     const isNeeded = await this.#reading((connection) => {
       const space = readNamespace(connection, namespace);
       const nowMs = this.#clock.nowMs(namespace, space);
-      return !restsFrom(space.seal, "sweep", nowMs) && (expiredKeys(connection, space, nowMs, 1).length > 0 || hasOldRequests(connection, space, nowMs));
+      return !restsFrom(space.seal, "sweep", nowMs) && hasSomethingToSweep(connection, space, nowMs);
     });
     if (!isNeeded) return 0;
     const swept = await this.#writing(({ connection, statements }) => {
@@ -197,8 +197,8 @@ class SqliteEngine implements Engine {
       const nowMs = this.#clock.nowMs(namespace, space);
       if (restsFrom(space.seal, "sweep", nowMs)) return { keep: false, result: 0 };
       const batch = new Batch(connection, statements, this.#clock, namespace);
-      const result = sweepSlice(connection, batch, space, nowMs, limit);
-      batch.finish();
+      const result = sweepSlice(connection, batch.plan, space, nowMs, limit);
+      batch.write();
       return { keep: true, result, note: batch.note };
     });
     if (swept > 0) this.#changeSignal.notifySoon(namespace, this.#host);
@@ -249,7 +249,7 @@ class SqliteEngine implements Engine {
 
   load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void> {
     return this.#writing(({ connection, statements }) => {
-      loadRecords(connection, statements, new Batch(connection, statements, this.#clock, namespace), namespace, records, facts, by);
+      loadRecords(connection, new Batch(connection, statements, this.#clock, namespace), records, facts, by);
       return { keep: true, result: undefined };
     });
   }

@@ -1,5 +1,5 @@
-import type { PlannedRequest } from "../../store/plan-batch.ts";
-import { requestSum, requireSum } from "../../store/record-sum.ts";
+import type { PlannedRequest } from "../../ledger/plan-batch.ts";
+import { requestSum, requireSum } from "../../ledger/record-sum.ts";
 import type { Committed, StoredRequest } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,7 +1,6 @@
-import { essentialTerms } from "../../store/engine-rules.ts";
+import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../ledger/record-sum.ts";
+import { SearchCandidates } from "../../ledger/search-candidates.ts";
 import { limits } from "../../store/limits.ts";
-import { revisionAt } from "../../store/log-position.ts";
-import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../store/record-sum.ts";
 import type { IndexedText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { LiveHead } from "./key-chain.ts";
@@ -96,13 +95,9 @@ function countOf(connection: Connection, areaId: number, term: string): number {
 
 export const termName = (term: string): string => `the text index of term ${JSON.stringify(term)}`;
 
-interface Candidate {
-  readonly length: number;
-  readonly weights: number[];
-}
-type Posting = [place: number, weight: number, length: number, sum: number];
+type SummedPosting = [place: number, weight: number, length: number, sum: number];
 
-function requirePostings(areaId: number, term: string, postings: readonly Posting[]): readonly Posting[] {
+function requirePostings(areaId: number, term: string, postings: readonly SummedPosting[]): readonly SummedPosting[] {
   const start = termSum(areaId, term);
   for (const [logPosition, weight, length, sum] of postings) requireSum(postingSum(start, logPosition, weight, length), sum, termName, term);
   return postings;
@@ -115,7 +110,8 @@ export interface TextSearch {
   readonly terms: readonly string[];
   readonly areas: readonly Area[];
   readonly frequencies: readonly number[];
-  readonly candidates: ReadonlyMap<number, Candidate>;
+  readonly candidates: SearchCandidates;
+  /** Of the candidates, as JSON. */
   readonly logPositions: string;
   /** Positions of the terms whose weights are still to be looked up. */
   readonly unprobed: number[];
@@ -126,37 +122,27 @@ export function beginSearch(connection: Connection, space: SqliteNamespaceRow, {
   const all = readAreas(connection, space.id);
   const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
   const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
-  const essential = new Set(essentialTerms(frequencies));
-  const candidates = new Map<number, Candidate>();
-  const noWeights = terms.map(() => 0);
+  const candidates = new SearchCandidates(frequencies);
   const newest = connection.arrayStatement(`SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
-  for (const i of essential) {
-    const postings = areas.flatMap(({ id }) => requirePostings(id, terms[i] as string, newest.all(id, terms[i] as string) as Posting[]));
+  for (const i of candidates.essential) {
+    const term = terms[i] as string;
+    const postings = areas.flatMap(({ id }) => requirePostings(id, term, newest.all(id, term) as SummedPosting[]));
     // Counted when they were written: one that is missing would leave its entry out without a sign.
-    if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(terms[i] as string));
-    if (areas.length > 1) postings.sort(([a], [b]) => b - a);
-    for (const [logPosition, weight, length] of postings.slice(0, limits.searchCandidatesMax)) {
-      const candidate = candidates.get(logPosition) ?? { length, weights: [...noWeights] };
-      candidate.weights[i] = weight;
-      candidates.set(logPosition, candidate);
-    }
+    if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(term));
+    candidates.choose(i, postings);
   }
-  // An essential term may have more postings than were read above.
-  const isUnprobed = (frequency: number, i: number): boolean => frequency > 0 && !(essential.has(i) && frequency <= limits.searchCandidatesMax);
-  const unprobed = candidates.size === 0 ? [] : frequencies.flatMap((frequency, i) => (isUnprobed(frequency, i) ? [i] : []));
-  return { revision: space.revision, terms, areas, frequencies, candidates, logPositions: JSON.stringify([...candidates.keys()]), unprobed };
+  return { revision: space.revision, terms, areas, frequencies, candidates, logPositions: JSON.stringify(candidates.places), unprobed: candidates.unknown };
 }
 
 /** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
 export function probeTerms(connection: Connection, { terms, areas, candidates, logPositions, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
-  // The postings of a common term are never walked as a whole: only the candidates' are looked up.
   const probe = connection.arrayStatement(
     "SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value",
   );
   for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
     const term = terms[i] as string;
     for (const { id } of areas)
-      for (const [logPosition, weight] of requirePostings(id, term, probe.all(logPositions, id, term) as Posting[])) (candidates.get(logPosition) as Candidate).weights[i] = weight;
+      for (const [logPosition, weight] of requirePostings(id, term, probe.all(logPositions, id, term) as SummedPosting[])) candidates.weigh(logPosition, i, weight);
     const turn = pause?.();
     if (turn !== undefined) return turn;
   }
@@ -174,13 +160,13 @@ export function finishSearch(connection: Connection, space: SqliteNamespaceRow, 
   // Unless it was replaced or removed since the candidates were chosen, whatever has postings is in the log and among the entries, or damaged.
   if (found.length < candidates.size && space.revision === search.revision) {
     const there = new Set(found.map(([logPosition]) => logPosition));
-    throw damagedRecord(rowName([...candidates.keys()].find((logPosition) => !there.has(logPosition)) as number));
+    throw damagedRecord(rowName(candidates.places.find((logPosition) => !there.has(logPosition)) as number));
   }
   const hits: SearchHit[] = [];
   for (const row of found) {
     requireLiveHead(space.id, row);
     const [logPosition, key, , , exp] = row;
-    if (exp === null || exp > nowMs) hits.push({ key, revision: revisionAt(logPosition), ...(candidates.get(logPosition) as Candidate) });
+    if (exp === null || exp > nowMs) hits.push(candidates.hit(logPosition, key));
   }
   return {
     revision: space.revision,

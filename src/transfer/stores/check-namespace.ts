@@ -1,6 +1,5 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import { follower } from "../../store/log-order.ts";
-import { logPositionOf } from "../../store/log-position.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Engine, Entry, StoredKey } from "../../store/store.ts";
 import { keyPages, logPages, requestPages } from "./dump-pages.ts";
@@ -32,12 +31,11 @@ export async function checkNamespace(engine: Engine, namespace: string, onRecord
 type Part = (engine: Engine, namespace: string, note: (record: string) => void, onRecords: (count: number) => void) => Promise<void>;
 
 const checkLog: Part = async (engine, namespace, note, onRecords) => {
-  let follows: ((logPosition: number) => boolean) | undefined;
+  let follows: ReturnType<typeof follower> | undefined;
   for await (const { facts, records } of logPages(engine, namespace)) {
     follows ??= follower(facts, facts.compacted);
     for (const record of records)
-      if (facts.seal?.state !== "filling" && !follows(logPositionOf(record.revision, record.seq)))
-        note(`revision ${record.revision} in the log (row ${record.seq}), or the one before it`);
+      if (facts.seal?.state !== "filling" && !follows(record.revision, record.seq)) note(`revision ${record.revision} in the log (row ${record.seq}), or the one before it`);
     onRecords(records.length);
   }
 };

@@ -13,6 +13,7 @@ async function loadedWith(...files: readonly string[]): Promise<ReadonlySet<stri
     format: "esm",
     platform: "node",
     packages: "external",
+    loader: { ".lua": "text" },
     metafile: true,
     write: false,
     logLevel: "error",

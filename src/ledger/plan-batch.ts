@@ -1,7 +1,6 @@
-import { holds, nextVersion, requireRevisionLeft } from "./engine-rules.ts";
-import { limits } from "./limits.ts";
-import { jumpEvery, logPositionOf, revisionAt } from "./log-position.ts";
-import { isLive } from "./ranges.ts";
+import { holds, nextVersion, requireRevisionLeft } from "../store/engine-rules.ts";
+import { limits } from "../store/limits.ts";
+import { isLive } from "../store/ranges.ts";
 import type {
   Check,
   CommitResult,
@@ -15,10 +14,12 @@ import type {
   PreparedCommit,
   PreparedWrite,
   Revision,
+  StoredLogRow,
   StoredRequest,
   WriteOutcome,
-} from "./store.ts";
-import { systemWriter } from "./store.ts";
+} from "../store/store.ts";
+import { systemWriter } from "../store/store.ts";
+import { jumpEvery, logPositionOf, revisionAt } from "./log-position.ts";
 
 /** What is remembered of a key: where its newest log row is, or was, and the beginnings of its chain (see place.ts). */
 export interface Tombstone {
@@ -65,17 +66,24 @@ export const jumps = ({ op, version }: Pick<PlannedRow, "op" | "version">): bool
 
 /** What lies under a key as the batch sees it: read once, changed in memory, to be written back once however many commits touch it. */
 export interface Slot {
-  /** Among the entries, or among the tombstones, when the batch began. */
+  /** What the store has under the key when the batch begins: an entry, or of a key that ended its tombstone (read when it is needed). */
   readonly stored: StoredSlot | undefined;
   tombstone: Tombstone | undefined;
   /** There now: live, or expired and not yet swept. */
   present: boolean;
   version: number;
   createdAtMs: number;
-  expiresAtMs?: number;
+  expiresAtMs: number | undefined;
+  /** Where its newest log row is, and its newest one with a jump (see place.ts); undefined when it has none. */
+  logPosition: number | undefined;
+  anchor: number | undefined;
   /** Its newest row of this batch; undefined while the batch has not changed it. */
   row: PlannedRow | undefined;
   index: IndexedText | undefined;
+}
+
+export interface ChangedSlot extends Slot {
+  row: PlannedRow;
 }
 
 export interface PlannedRequest {
@@ -102,6 +110,7 @@ export class BatchPlan {
   readonly #space: PlannedSpace;
   readonly #nowMs: number;
   readonly #slots = new Map<string, Slot>();
+  readonly #slotOfRow: Slot[] = [];
   readonly #kept = new Map<string, PlannedRequest>();
   #seq = 0;
 
@@ -112,8 +121,14 @@ export class BatchPlan {
   }
 
   /** Slots that the batch changed, by key. */
-  *changed(): Generator<[key: string, slot: Slot & { row: PlannedRow }]> {
-    for (const [key, slot] of this.#slots) if (slot.row !== undefined) yield [key, slot as Slot & { row: PlannedRow }];
+  *changed(): Generator<[key: string, slot: ChangedSlot]> {
+    for (const [key, slot] of this.#slots) if (slot.row !== undefined) yield [key, slot as ChangedSlot];
+  }
+
+  /** The slot that `rows[i]` changed last; undefined when a later row of its key changed it again. */
+  slotOf(i: number): ChangedSlot | undefined {
+    const slot = this.#slotOfRow[i] as Slot;
+    return slot.row === this.rows[i] ? (slot as ChangedSlot) : undefined;
   }
 
   apply(commit: PreparedCommit): CommitResult {
@@ -125,12 +140,12 @@ export class BatchPlan {
       if (known !== undefined)
         return known.fingerprint === request.fingerprint ? { ...known.outcome, replayed: true } : { ok: false, reason: "request_key_reused", revision: space.revision, atMs };
     }
-    const failed: FailedCheck[] = [];
+    let failed: FailedCheck[] | undefined;
     for (const check of commit.checks) {
       const broken = this.#failedCheck(check);
-      if (broken !== undefined) failed.push(broken);
+      if (broken !== undefined) failed = [...(failed ?? []), broken];
     }
-    if (failed.length > 0) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
+    if (failed !== undefined) return { ok: false, reason: "checks", revision: space.revision, atMs, failed };
 
     requireRevisionLeft(space.revision);
     this.#seq = 0;
@@ -155,6 +170,51 @@ export class BatchPlan {
   takeRevision(): void {
     this.#space.revision += 1;
     this.#space.clockMs = this.#nowMs;
+  }
+
+  /** What lies under a key, or, where nothing does, what is remembered of it. */
+  find(key: string): Slot {
+    const slot = this.#slot(key);
+    if (slot.logPosition === undefined) this.#readTombstone(key, slot);
+    return slot;
+  }
+
+  /** Takes over a row as another store had it, at its own place in history; the caller has made sure that it is newer than every row there is. */
+  adopt(row: StoredLogRow): void {
+    const { key, revision, seq, op, version, expiresAtMs, createdAtMs, atMs } = row;
+    const slot = this.find(key);
+    const logPosition = logPositionOf(revision, seq);
+    if (slot.logPosition !== undefined && slot.logPosition >= logPosition) {
+      // What is remembered of the key came ahead of the rows that it speaks of; a chain only leads back.
+      slot.logPosition = undefined;
+      slot.anchor = undefined;
+    }
+    slot.present = op === "put";
+    slot.version = version;
+    slot.createdAtMs = createdAtMs;
+    slot.expiresAtMs = expiresAtMs;
+    slot.index = undefined;
+    const { json, writer, agent, record, lapse } = row;
+    this.#push(slot, {
+      logPosition,
+      revision,
+      seq,
+      key,
+      op,
+      version,
+      json,
+      expiresAtMs,
+      createdAtMs,
+      atMs,
+      writer,
+      agent,
+      record,
+      lapse,
+      previous: slot.logPosition,
+      anchor: slot.anchor,
+    });
+    this.#space.revision = Math.max(this.#space.revision, revision);
+    this.#space.clockMs = Math.max(this.#space.clockMs, atMs);
   }
 
   #write(write: PreparedWrite, commit: PreparedCommit): WriteOutcome {
@@ -186,8 +246,7 @@ export class BatchPlan {
   /** Spelled out: it runs for every write of every commit, and taking objects apart here would be most of its cost. */
   #append(key: string, slot: Slot, op: LogRow["op"], writer: string, agent: string | undefined, record: HistoryRecord | undefined, lapse?: HistoryRecord, json?: string): void {
     const revision = this.#space.revision + 1;
-    const before = slot.row ?? slot.stored ?? slot.tombstone;
-    const row: PlannedRow = {
+    this.#push(slot, {
       logPosition: logPositionOf(revision, this.#seq),
       revision,
       seq: this.#seq,
@@ -202,18 +261,23 @@ export class BatchPlan {
       agent,
       record,
       lapse,
-      previous: before?.logPosition,
-      anchor: slot.row !== undefined && jumps(slot.row) ? slot.row.logPosition : before?.anchor,
-    };
-    slot.row = row;
+      previous: slot.logPosition,
+      anchor: slot.anchor,
+    });
     this.#seq += 1;
+  }
+
+  #push(slot: Slot, row: PlannedRow): void {
+    slot.logPosition = row.logPosition;
+    if (jumps(row)) slot.anchor = row.logPosition;
+    slot.row = row;
     this.rows.push(row);
+    this.#slotOfRow.push(slot);
   }
 
   #failedCheck(check: Check): FailedCheck | undefined {
     const slot = this.#slot(check.key);
-    const logPosition = (slot.row ?? slot.stored)?.logPosition;
-    const live = logPosition !== undefined && slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: revisionAt(logPosition) } : undefined;
+    const live = slot.present && isLive(slot, this.#nowMs) ? { version: slot.version, revision: revisionAt(slot.logPosition as number) } : undefined;
     if (holds(check, live)) return undefined;
     if (live === undefined) return { check, entry: undefined };
     return { check, entry: slot.row === undefined ? this.#source.readEntry(check.key, slot.stored as StoredSlot) : entryOf(slot.row) };
@@ -221,9 +285,17 @@ export class BatchPlan {
 
   /** Of a key that is not there: removed by this batch, or remembered, or never seen. */
   #lastVersion(key: string, slot: Slot): number | undefined {
-    if (slot.row !== undefined || slot.stored !== undefined) return slot.version;
-    slot.tombstone ??= this.#source.readTombstone(key);
-    return slot.tombstone?.version;
+    if (slot.logPosition === undefined) this.#readTombstone(key, slot);
+    return slot.logPosition === undefined ? undefined : slot.version;
+  }
+
+  #readTombstone(key: string, slot: Slot): void {
+    const tombstone = this.#source.readTombstone(key);
+    if (tombstone === undefined) return;
+    slot.tombstone = tombstone;
+    slot.version = tombstone.version;
+    slot.logPosition = tombstone.logPosition;
+    slot.anchor = tombstone.anchor;
   }
 
   #slot(key: string): Slot {
@@ -237,6 +309,8 @@ export class BatchPlan {
       version: stored?.version ?? 0,
       createdAtMs: stored?.createdAtMs ?? 0,
       expiresAtMs: stored?.expiresAtMs,
+      logPosition: stored?.logPosition,
+      anchor: stored?.anchor,
       row: undefined,
       index: undefined,
     };

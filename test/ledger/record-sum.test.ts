@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Sum } from "../../src/store/record-sum.ts";
-import { addNumber, emptySum, entrySum, logRowSum, requireValue, sealedJson, sealValue, textSum } from "../../src/store/record-sum.ts";
+import type { Sum } from "../../src/ledger/record-sum.ts";
+import { addNumber, emptySum, entrySum, logRowSum, requireValue, sealedJson, sealValue, textSum } from "../../src/ledger/record-sum.ts";
 
 /** Characters of one, two, three and four bytes in UTF-8. */
 const alphabets = ["abcdefgh", "äöüßéèñç", "日本語文字列検索", "😀😁😂🤣😃😄😅😆"] as const;

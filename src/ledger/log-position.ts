@@ -1,8 +1,8 @@
-import { limits } from "./limits.ts";
-import type { Revision } from "./store.ts";
+import { limits } from "../store/limits.ts";
+import type { Revision } from "../store/store.ts";
 
 /** Where a log row is, as one number that JavaScript holds exactly and that sorts as the log does: revision (43 bits) | position within it (8 bits). */
-const seqCount = 256;
+export const seqCount = 256;
 
 if (limits.commitRowsMax > seqCount) throw new RangeError("A commit may have more rows than a place can number.");
 

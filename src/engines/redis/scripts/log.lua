@@ -1,0 +1,100 @@
+-- The log by revision or (ARG.narrow) by key, between ARG.after and ARG.before ('' = no end). ARG.recorded: only rows with a record; ARG.writer: '' = any.
+-- The others: ARG.kind_count kinds (-1 = any), each as a record of that kind begins; the number of ranges, four arguments each for the filter and two each for the keys.
+-- Answers: facts, how far it looked ('' = to the end), then id, header, value. A row more than asked for tells that there is more.
+local limit, reverse, wanted, after = tonumber(ARG.limit), ARG.reverse == '1', ARG.values == '1', tonumber(ARG.after)
+local last = math.min(revision, ARG.before ~= '' and tonumber(ARG.before) - 1 or revision)
+local recorded, writer, narrow, kind_count = ARG.recorded == '1', ARG.writer, ARG.narrow == '1', tonumber(ARG.kind_count)
+local out, n, count, first, previous = {facts, ''}, 2, 0, nil, nil
+if last <= after then return out end
+local at = ARG.rest
+local kinds = {}
+for i = 1, kind_count do kinds[i] = ARGV[at] at = at + 1 end
+local range_count = tonumber(ARGV[at])
+at = at + 1
+local ranges = read_ranges(at, range_count)
+local bounds_at = at + 4 * range_count
+local function is_recorded(who, agent, record)
+  if not recorded then return true end
+  if record == '' then return false end
+  if kind_count >= 0 then
+    local found = false
+    for i = 1, kind_count do if string.sub(record, 1, #kinds[i]) == kinds[i] then found = true break end end
+    if not found then return false end
+  end
+  return writer == '' or who == writer or agent == writer
+end
+local tail = '^[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)%z([^%z]*)%z([^%z]*)%z([^%z]*)'
+-- Takes a matching row; true when the page is full and shows that there is more.
+local function take(id, row)
+  local rev = rev_of(id)
+  out[n + 1], out[n + 2], out[n + 3] = id, row[2][2], wanted and row[2][4] or ''
+  n, count = n + 3, count + 1
+  first = first or rev
+  return count > limit and rev ~= first
+end
+-- Rows are only let go of between revisions.
+local function is_enough(rev)
+  if previous and rev ~= previous and (steps > 3000 or bytes > CONST.reply_bytes_max) then
+    out[2] = num(previous)
+    return true
+  end
+  previous = rev
+  return false
+end
+local function along_keys()
+  -- One more than the page, and a key may have two rows in its revision: what was there lapsed, and something new was put.
+  local low, high, ids, has, page = after + 1, last + 1, {}, {}, limit + 2
+  for r = 0, range_count - 1 do
+    local min, max = ARGV[bounds_at + 2 * r], ARGV[bounds_at + 2 * r + 1]
+    if min == '=' then min, max = '['..max, '['..max end
+    repeat
+      local live, gone, edge = window(min, max, 100, false)
+      for _, head in ipairs(heads(live, gone)) do
+        local id, matching = newest_below(head, high), 0
+        while id ~= '' and rev_of(id) >= low and not (reverse and matching == page) do
+          if steps > 4000 or bytes > 2 * CONST.reply_bytes_max then return nil end
+          local row = row_at(id)
+          if not row then break end
+          local prev = match(row[2][2], '^[^%z]*')
+          local _, who, agent, record = match(row[2][2], tail)
+          if is_recorded(who, agent, record) then
+            matching = matching + 1
+            if not has[id] then has[id] = true ids[#ids + 1] = id end
+          end
+          id = prev
+        end
+      end
+      if edge then min = '('..edge end
+      steps = steps + #live + #gone
+      if steps > 4000 then return nil end
+    until not edge
+  end
+  local scores = {}
+  for i = 1, #ids do scores[ids[i]] = tonumber(score_of(ids[i])) end
+  table.sort(ids, function(a, b) if reverse then a, b = b, a end return scores[a] < scores[b] end)
+  return ids
+end
+if narrow then
+  local ids = along_keys()
+  steps, bytes = 0, 0
+  if ids then
+    for i = 1, #ids do
+      if is_enough(rev_of(ids[i])) then return out end
+      local row = row_at(ids[i])
+      if row and take(ids[i], row) then return out end
+    end
+    return out
+  end
+end
+local more = scan(after + 1, last, reverse)
+while true do
+  local rows, is_last = more(100)
+  for i = 1, #rows do
+    local id, header = rows[i][1], rows[i][2][2]
+    if is_enough(rev_of(id)) then return out end
+    steps, bytes = steps + 1, bytes + #rows[i][2][4]
+    local key, who, agent, record = match(header, tail)
+    if in_ranges(key, ranges) and is_recorded(who, agent, record) and take(id, rows[i]) then return out end
+  end
+  if is_last then return out end
+end

@@ -1,0 +1,10 @@
+-- The namespace's own record and its time. ARG.time: where a test brings its own; ARG.shown_ms: what this process has shown already.
+local m = call('HMGET', META, 'revision', 'clock', 'compacted', 'compacted_at', 'version_floor', 'base', 'gaps', 'seal', 'served_by', 'home')
+local revision, clock, base = tonumber(m[1] or 0), tonumber(m[2] or 0), tonumber(m[6] or 0)
+compacted = tonumber(m[3] or 0)
+local compacted_at, version_floor = tonumber(m[4] or 0), tonumber(m[5] or 0)
+local time = call('TIME')
+local real_now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = math.max(ARG.time ~= '' and tonumber(ARG.time) or real_now, clock, tonumber(ARG.shown_ms))
+local facts = table.concat({num(now), m[1] or '0', m[2] or '0', m[3] or '0', m[4] or '0', m[5] or '0', m[6] or '0', m[7] or '', m[8] or ''}, '\0')
+local seal_state = m[8] and match(m[8], '"state":"(%a+)"')

@@ -1,0 +1,10 @@
+-- Log rows by their ids: values that a reply had no room for.
+local out, bytes = {}, 0
+for i = 1, #ARGV do
+  local row = row_of(ARGV[i])
+  if not row then return out end
+  out[i] = row[2][4]
+  bytes = bytes + #out[i]
+  if bytes > CONST.reply_bytes_max then return out end
+end
+return out
