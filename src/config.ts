@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
+import { fingerprint } from "./kernel/json.ts";
 import { quotedName } from "./kernel/nearest.ts";
 import { storeProblem } from "./kernel/store-url.ts";
 import type { SettingName, SettingSource, Settings } from "./settings.ts";
@@ -171,17 +172,45 @@ export const defaultAgent = (): string => `${systemUser()}@${hostname()}:${sessi
 
 /**
  * The session of the terminal or login. The parent process would not do: npx, timeout and the like stand in between and are new each time.
- * Field 6 of the kernel's line; the name in field 2 may hold blanks and brackets. 0: the session was begun outside this container.
+ * 0: the session was begun outside this container.
  */
-function sessionId(): number | undefined {
+function sessionId(readText: TextReader = readTextFile): number | undefined {
+  const session = Number(processFields(readText("/proc/self/stat"))[statFields.session]);
+  return Number.isInteger(session) && session > 0 ? session : undefined;
+}
+
+/**
+ * What the commands of one terminal have in common and those of no other: the session's leader, and when it was started, because process
+ * ids are used again. Undefined where there is no terminal, or the system does not say.
+ */
+export function terminalSession(readText: TextReader = readTextFile, environment: Environment = process.env): string | undefined {
+  const named = nonEmpty(environment.TERM_SESSION_ID) ?? nonEmpty(environment.WT_SESSION);
+  const own = processFields(readText("/proc/self/stat"));
+  // Only Linux has these files; elsewhere the terminal program says which of its sessions it is.
+  if (own.length === 0) return named === undefined ? undefined : sessionName([named]);
+  const leader = sessionId(readText);
+  if (leader === undefined || own[statFields.terminal] === "0") return undefined;
+  const startedAt = processFields(readText(`/proc/${leader}/stat`))[statFields.startedAt];
+  const boot = readText("/proc/sys/kernel/random/boot_id")?.trim();
+  return startedAt === undefined ? undefined : sessionName([boot ?? hostname(), String(leader), startedAt]);
+}
+
+const sessionName = (identity: readonly string[]): string => `session-${fingerprint(identity).slice(0, 12)}`;
+
+/** Undefined where there is no such file, or it cannot be read. */
+type TextReader = (path: string) => string | undefined;
+
+function readTextFile(path: string): string | undefined {
   try {
-    const line = readFileSync("/proc/self/stat", "utf8");
-    const session = Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[3]);
-    return Number.isInteger(session) && session > 0 ? session : undefined;
+    return readFileSync(path, "utf8");
   } catch {
     return undefined;
   }
 }
+
+/** Fields 6, 7 and 22 of the kernel's line about a process, counted from field 3: the name in field 2 may hold blanks and brackets. */
+const statFields = { session: 3, terminal: 4, startedAt: 19 } as const;
+const processFields = (line: string | undefined): readonly string[] => (line === undefined ? [] : line.slice(line.lastIndexOf(")") + 2).split(" "));
 
 /** The environment for a child process, with some variables of our own. */
 export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({ ...process.env, ...extra });

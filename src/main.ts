@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import type { Runtime } from "./compose.ts";
 import type { Config } from "./config.ts";
-import { childEnvironment, clientFolders, defaultAgent, gitEnvironment, readConfig, settingArguments } from "./config.ts";
+import { childEnvironment, clientFolders, defaultAgent, gitEnvironment, readConfig, settingArguments, terminalSession } from "./config.ts";
 import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
 import { openLog, silentLog } from "./kernel/log.ts";
@@ -179,6 +179,7 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     printServer,
     serve,
     defaultAgent,
+    terminalSession,
     childEnvironment,
     onSignal,
   });

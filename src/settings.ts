@@ -215,7 +215,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     choices: journalFormats,
     fallback: "text; plain in the profile goldfish",
     meaning:
-      "Output format of the `checkpoint` tool if a call does not specify one: `plain` is ASCII only (accents dropped, other scripts escaped); the others keep every character.",
+      "Output format of the `checkpoint` tool if a call does not specify one. Output is UTF-8; in the profile goldfish every format but `emoji` is ASCII (accents dropped, other scripts escaped).",
   },
   journalAge: {
     flag: "journal-age",

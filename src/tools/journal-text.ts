@@ -13,7 +13,7 @@ export interface JournalStyle {
   readonly emoji: boolean;
   /** ASCII alone, except in names of files and branches: another name is another file. */
   readonly ascii: boolean;
-  /** Say what was saved, and not only how much. */
+  /** Repeat all that was saved, and not only the beginnings of the first highlights. */
   readonly echoes: boolean;
   readonly nowMs: number;
 }
@@ -29,7 +29,7 @@ export const finished = ({ ascii }: JournalStyle, text: string): string =>
     .map((part, i) => (ascii && i % 2 === 0 ? toAscii(part) : part))
     .join("");
 
-const shownMax = { files: 20, highlights: 50, leases: 10, lineCharacters: 300 } as const;
+const shownMax = { files: 20, highlights: 50, echoed: 10, echoedCharacters: 160, leases: 10, lineCharacters: 300 } as const;
 
 const sign = ({ emoji }: JournalStyle, picture: string): string => (emoji ? `${picture} ` : "");
 const heading = (style: JournalStyle, picture: string, title: string): string => (style.emoji ? `${picture} ${title}` : `=== ${title} ===`);
@@ -67,7 +67,12 @@ export function savedText(
     `Id: ${saved.id} [r${saved.revision}]`,
     block(brief(entry.description)),
     ...(saved.gitBranch === undefined ? [] : [branchLine(style, saved)]),
-    ...(style.echoes ? list(entry.highlights, shownMax.highlights) : []),
+    ...(style.echoes
+      ? list(entry.highlights, shownMax.highlights)
+      : list(
+          entry.highlights.map((highlight) => brief(highlight, shownMax.echoedCharacters)),
+          shownMax.echoed,
+        )),
     ...(style.echoes && entry.tags.length > 0 ? [`Tags: ${entry.tags.map(shortName).join(", ")}`] : []),
     `${counted(entry.highlights.length, "highlight")} (${saved.sessionHighlights} in session ${shortName(saved.sessionId)}${madeRoom(saved.droppedHighlights)}), ${counted(entry.activeFiles.length, "file")}${entry.global ? ", seen from every workspace" : ""}`,
     saved.expiresAtMs === undefined ? "Kept for ever." : `Kept until ${localTime(saved.expiresAtMs)}.`,

@@ -95,6 +95,7 @@ export const checkpoint = defineTool({
     const context = [known.workContext, ...(isGoldfish ? structuredContext(unknown) : []), ...linesOfUnknown(strange)].filter((line) => typeof line === "string" && line !== "");
     return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(strange, "workContext") };
   },
+  onlyReads: (args) => ((args as Arguments).action ?? actionOf(args)) !== "save",
   // Which of them is there decides between saving, searching and restoring.
   keepsEmpty: ["description", "query"],
   async handle(context, given) {
@@ -106,7 +107,7 @@ export const checkpoint = defineTool({
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
     const here = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
     const { nowMs } = await context.store.read({ start: "", end: "" });
-    const style = { emoji: outputFormat === "emoji", ascii: outputFormat === "plain" || (isGoldfish && outputFormat !== "emoji"), echoes: isGoldfish, nowMs };
+    const style = { emoji: outputFormat === "emoji", ascii: isGoldfish && outputFormat !== "emoji", echoes: isGoldfish, nowMs };
     const { text, data, revision, workspace = here } = await perform[operation](context, args, here, style);
     const unused = unusedArguments(operation, args);
     return {

@@ -4,6 +4,8 @@ import { fullName, statuses, trustLevels } from "../domain/knowledge/note.ts";
 import { notesContext } from "../domain/knowledge/notes-context.ts";
 import type { PossibleNote } from "../domain/knowledge/recall.ts";
 import { recallNotes } from "../domain/knowledge/recall.ts";
+import type { SimilarNote } from "../domain/knowledge/similar-note.ts";
+import { findSimilarNote } from "../domain/knowledge/similar-note.ts";
 import { mirrorNote } from "../domain/mirror/mirror.ts";
 import { quotedInline } from "../domain/stored-text.ts";
 import { estimateTokens } from "../kernel/tokens.ts";
@@ -55,12 +57,23 @@ export const saveKnowledge = defineTool({
     };
   },
   async handle(context, args) {
+    const { profile } = context.server;
+    // Before the save: a search that fails must not hide that the note was saved.
+    const similar = profile === "sage" || !isActive(args) ? undefined : await findSimilarNote(context, args);
     const { name, version, superseded } = await saveNote(context, args);
     const mirrored = await mirrorNote(context, context.server.mirror, name);
     if (superseded !== undefined) await mirrorNote(context, context.server.mirror, superseded);
     const scope = scopeOf(args);
-    const hint = asksForQuestions(context.server.profile, args) ? { hint: questionsMissing } : {};
-    return { id: args.id, scope, tokens: estimateTokens(args.content), version, ...mirrored, path: visiblePath(context.server, mirrored.path), ...hint };
+    const hints = [...(similar === undefined ? [] : [similarHint(similar)]), ...(profile !== "sage" && isActive(args) && !args.questions?.length ? [questionsMissing] : [])];
+    return {
+      id: args.id,
+      scope,
+      tokens: estimateTokens(args.content),
+      version,
+      ...mirrored,
+      path: visiblePath(context.server, mirrored.path),
+      ...(hints.length === 0 ? {} : { hint: hints.join(" ") }),
+    };
   },
 });
 
@@ -150,8 +163,13 @@ const scopeOf = ({ skill }: { readonly skill?: string }): string => (skill === u
 const questionsMissing = "Saved without questions: asked for in other words or another language, it will hardly be found.";
 const wordingsMissing = "Ask again with also: technical terms, synonyms, English.";
 
-/** Those who save for Sage do not know the argument. */
-const asksForQuestions = (profile: string | undefined, { status, questions: given }: { readonly status?: string; readonly questions?: readonly string[] }): boolean =>
-  profile !== "sage" && (status ?? "active") === "active" && (given === undefined || given.length === 0);
+/** Names the other note alone: its text is one recall away. */
+const similarHint = ({ name, differs }: SimilarNote): string =>
+  `Note ${quotedInline(name, nameShown)} says nearly the same${differs ? " with other numbers or a negation: one of them may be wrong" : ""}. Keep one: supersedes replaces the other.`;
+
+/** A skill and an id, both whole. */
+const nameShown = 200;
+
+const isActive = ({ status = "active" }: { readonly status?: string }): boolean => status === "active";
 
 export const knowledgeTools = [saveKnowledge, recallKnowledge];

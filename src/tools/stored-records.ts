@@ -3,6 +3,8 @@ import { journalKeys, researchKeys } from "../domain/keyspace.ts";
 import { listNoteNames, readNote } from "../domain/knowledge/knowledge.ts";
 import type { Note } from "../domain/knowledge/note.ts";
 import { fullName } from "../domain/knowledge/note.ts";
+import type { NotesWithoutQuestions } from "../domain/knowledge/notes-without-questions.ts";
+import { findNotesWithoutQuestions } from "../domain/knowledge/notes-without-questions.ts";
 import { readCheckpoint } from "../domain/research/checkpoints.ts";
 import { listCheckpoints } from "../domain/research/list-checkpoints.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
@@ -60,7 +62,11 @@ export const noteRecords: StoredRecords = {
   },
 };
 
-const noteAnswer = (note: Note) => ({
+/** Full names of the first notes that have no questions, and how many there are. */
+export const notesWithoutQuestions = (base: ToolBase, namesMax: number): Promise<NotesWithoutQuestions> => findNotesWithoutQuestions(base, { namesMax });
+
+/** A note as callers read it. */
+export const noteAnswer = (note: Note) => ({
   id: note.id,
   name: fullName(note.id, note.skill),
   scope: note.skill === undefined ? "global" : `skill:${note.skill}`,

@@ -19,7 +19,7 @@ export type Effect = "read" | "write" | "write-idempotent" | "destructive";
 export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "journal", "research", "knowledge", "resume", "admin"] as const;
 export type Toolset = (typeof toolsets)[number];
 
-/** `text` keeps every character; `plain` is ASCII alone. */
+/** `plain` is Goldfish's word for `text`. Every character is kept, except in the profile named after Goldfish, which writes ASCII. */
 export const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
 export type JournalFormat = (typeof journalFormats)[number];
 
@@ -91,6 +91,8 @@ export interface Tool {
   readonly cli?: ToolCommand;
   /** Optional texts whose empty form means something, or is better refused; elsewhere "" is as good as absent. */
   readonly keepsEmpty?: readonly string[];
+  /** Of a tool that writes: do these arguments ask for something that changes nothing? */
+  onlyReads?(args: Readonly<Record<string, unknown>>): boolean;
   /** Of a tool that saves memories: a place for arguments that its schema does not know; undefined where it has none for them. In a profile named after a system, that system's own need no warning. */
   adoptUnknown?(
     known: Record<string, unknown>,

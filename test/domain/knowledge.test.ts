@@ -34,6 +34,27 @@ describe("saving", () => {
     ]);
   });
 
+  test("the same text saved again adds to its note: what is left out stays, an empty list takes away", async () => {
+    const scope = openScope();
+    await saveNote(scope, { id: "old", content: "Fifty a minute." });
+    const first = { ...limitsNote, source: "handbook", supersedes: "old" };
+    await saveNote(scope, first);
+    const { id, content } = limitsNote;
+    expect(await saveNote(scope, { id, content: `${content}\n`, questions: ["How often may I call?"] })).toEqual({ name: id, version: 2 });
+    expect(await readNote(scope, id)).toMatchObject({ keywords: limitsNote.keywords, source: "handbook", supersedes: "old", questions: ["How often may I call?"] });
+    await saveNote(scope, { id, content, keywords: [] });
+    expect(await readNote(scope, id)).toMatchObject({ keywords: [], source: "handbook", questions: ["How often may I call?"] });
+  });
+
+  test("another text replaces the note whole", async () => {
+    const scope = openScope();
+    await saveNote(scope, { ...limitsNote, source: "handbook", questions: ["How often may I call?"] });
+    await saveNote(scope, { id: limitsNote.id, content: "The office opens at eight." });
+    const note = await readNote(scope, limitsNote.id);
+    expect(note).toMatchObject({ keywords: [], content: "The office opens at eight." });
+    expect([note?.source, note?.questions]).toEqual([undefined, undefined]);
+  });
+
   test("saving what is there already writes nothing", async () => {
     const scope = openScope();
     await saveNote(scope, limitsNote);

@@ -20,11 +20,14 @@ export function openCommandLine({
   stdinIsTerminal = false,
   columns,
   environment = {},
+  session,
 }: {
   readonly terminal?: boolean;
   readonly columns?: number;
   readonly stdinIsTerminal?: boolean;
   readonly environment?: Record<string, string>;
+  /** Of the terminal. */
+  readonly session?: string;
 } = {}) {
   const clock = manualClock();
   const engine = new MemoryEngine(clock);
@@ -57,6 +60,7 @@ export function openCommandLine({
         throw new Error("These tests serve nothing.");
       },
       defaultAgent: () => "tester@host:1",
+      terminalSession: () => session,
       childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
       onSignal(listener) {
         interrupt.add(listener);

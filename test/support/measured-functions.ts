@@ -2,6 +2,7 @@ import { isTokenSecret } from "../../src/domain/identity/tokens.ts";
 import { parseTimeRange } from "../../src/domain/journal/time-range.ts";
 import { timeOfQuestion } from "../../src/domain/journal/time-words.ts";
 import { matchedWords } from "../../src/domain/matched-words.ts";
+import { turningWords, wordStems } from "../../src/domain/near-text.ts";
 import { checkpointId, slugOf } from "../../src/domain/research/checkpoint-id.ts";
 import { isNearDuplicate } from "../../src/domain/research/near-duplicate.ts";
 import { storedLines } from "../../src/domain/resume/stored-lines.ts";
@@ -60,6 +61,8 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "domain/matched-words.ts matchedWords": (text) => matchedWords(["absent"], text, text),
   "domain/research/checkpoint-id.ts checkpointId": (text) => checkpointId(1_700_000_000_000, text, 1),
   "domain/research/checkpoint-id.ts slugOf": slugOf,
+  "domain/near-text.ts turningWords": turningWords,
+  "domain/near-text.ts wordStems": wordStems,
   "domain/research/near-duplicate.ts isNearDuplicate": (text) => isNearDuplicate(claim(text), claim(`${text} `)),
   "domain/resume/stored-lines.ts storedLines": (text) => storedLines(text, Number.MAX_SAFE_INTEGER),
   "domain/stored-text.ts plainName": (text) => plainName(text),

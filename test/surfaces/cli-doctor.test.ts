@@ -49,6 +49,25 @@ describe("doctor", () => {
     await waiter;
   });
 
+  test("counts the active notes that have no questions, and says how to add some", async () => {
+    const { json, run } = openCommandLine();
+    const notes = async () => find((await json("doctor")) as unknown as Report, "notes");
+    expect(await notes()).toEqual([]);
+    await run(["knowledge", "save", "asked", "Sixty a minute.", "--question", "How often may I call?"]);
+    expect(await notes()).toEqual([{ check: "notes", status: "ok", says: "1 active note has questions to be found by" }]);
+    for (let i = 0; i < 60; i += 1) await run(["knowledge", "save", `bare-${i}`, `Fact ${i}`]);
+    await run(["knowledge", "save", "old", "Gone.", "--status", "deprecated"]);
+    await run(["knowledge", "save", "bad", "Wrong.", "--trust", "quarantined"]);
+    expect(await notes()).toEqual([
+      {
+        check: "notes",
+        status: "warn",
+        says: "60 of 61 active notes have no questions, so a question in other words hardly finds them",
+        fix: expect.stringContaining("prompt enrich"),
+      },
+    ]);
+  });
+
   test("--deep reads every record back", async () => {
     const { run, json } = openCommandLine();
     for (let i = 0; i < 3; i += 1) await run(["set", `k${i}`, "1"]);

@@ -170,16 +170,32 @@ describe("as processes", () => {
   afterAll(() => executable.remove());
   const runExecutable = (args: readonly string[]) => startExecutable(executable.main, args, { env: { PATH: process.env.PATH, HOME: executable.folder } }).finished;
 
-  test.each([["ls"], ["get", "k"], ["workflow", "list"], ["history", "log"], ["health"], ["resume"], ["watch", "k"]])(
-    "%s %s leaves no store where there is none, and says so",
-    async (...args) => {
-      const folder = await temporaryFolder();
-      const { code, stdout, stderr } = await runExecutable([...args, "--store", `sqlite:${join(folder, "typo", "x.db")}`]);
-      expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-      expect(stderr).toMatch(/store: sqlite:.*x\.db/);
-      expect(existsSync(join(folder, "typo"))).toBe(false);
-    },
-  );
+  test.each([
+    ["ls"],
+    ["get", "k"],
+    ["workflow", "list"],
+    ["history", "log"],
+    ["health"],
+    ["resume"],
+    ["watch", "k"],
+    ["knowledge", "list"],
+    ["knowledge", "show", "x"],
+    ["knowledge", "deprecate", "x"],
+    ["session", "list"],
+    ["lease", "list"],
+    ["namespace", "list"],
+    ["workspace", "list"],
+    ["journal", "today"],
+    ["checkpoint"],
+    ["checkpoint", "--query", "x"],
+    ["checkpoint", "--range", "7d"],
+  ])("%s %s leaves no store where there is none, and says so", async (...args) => {
+    const folder = await temporaryFolder();
+    const { code, stdout, stderr } = await runExecutable([...args, "--store", `sqlite:${join(folder, "typo", "x.db")}`]);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr).toMatch(/store: sqlite:.*x\.db/);
+    expect(existsSync(join(folder, "typo"))).toBe(false);
+  });
 
   test("a missing command under lease exec is 127 and one that cannot be started 126, as in a shell, and the lease is released", async () => {
     const folder = await temporaryFolder();

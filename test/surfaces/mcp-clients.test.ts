@@ -308,10 +308,49 @@ describe.each(eras)("the SDK's own client in the %s era", (era) => {
     });
   });
 
+  test("gets the enrich prompt with the ids of some notes that have no questions, and can do what it asks", async () => {
+    await using session = await connectClient(era);
+    const { client } = session;
+    const call = async (name: string, args: Record<string, unknown>) => (await client.callTool({ name, arguments: args })).structuredContent as Record<string, unknown>;
+    const text = async () => {
+      const { messages } = await client.getPrompt({ name: "enrich" });
+      return messages.map(({ content }) => (content as { text: string }).text).join("\n");
+    };
+    expect(await text()).toContain("Every active note has questions.");
+    await call("save_knowledge", { id: "asked", content: "Has some.", questions: ["Has it any?"] });
+    await call("save_knowledge", { id: "old", content: "Nobody needs it.", status: "deprecated" });
+    await call("save_knowledge", { id: "bad", content: "Nobody trusts it.", trust: "quarantined" });
+    for (let i = 1; i <= 11; i += 1)
+      await call("save_knowledge", {
+        id: `note-${i}`,
+        content: `Machine ${i} has a note on its door.`,
+        keywords: [`m${i}`],
+        source: "a walk",
+        ...(i === 2 ? { skill: "ops" } : {}),
+      });
+    const first = await text();
+    const named = [...(/have no questions: (.*?)\. In @/.exec(first)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map(([, name]) => name as string);
+    expect(named).toEqual(["@ops/note-2", "note-1", "note-10", "note-11", "note-3", "note-4", "note-5", "note-6", "note-7", "note-8"]);
+    expect(first).toContain("sending this prompt again");
+    expect(first).not.toContain("Machine");
+    for (const name of named) {
+      const [, skill, id = name] = /^@([^/]+)\/(.+)$/.exec(name) ?? [];
+      const { items } = (await call("recall_knowledge", { query: id, skill })) as { items: { id: string; content: string }[] };
+      const content = items.find((item) => item.id === id)?.content;
+      expect(content, name).toMatch(/^Machine/);
+      await call("save_knowledge", { id, skill, content, questions: [`What hangs on machine ${id}?`] });
+    }
+    const { text: kept } = (await client.readResource({ uri: "holdfast://knowledge/note-3" })).contents[0] as { text: string };
+    expect(JSON.parse(kept)).toMatchObject({ keywords: ["m3"], source: "a walk", questions: ["What hangs on machine note-3?"], version: 2 });
+    const last = await text();
+    expect(last).toContain('have no questions: "note-9". In @');
+    expect(last).not.toContain("sending this prompt again");
+  });
+
   test("gets the handoff prompt with its arguments quoted", async () => {
     await using session = await connectClient(era);
     const { client } = session;
-    expect((await client.listPrompts()).prompts.map((prompt) => prompt.name)).toEqual(["checkpoint", "resume", "handoff"]);
+    expect((await client.listPrompts()).prompts.map((prompt) => prompt.name)).toEqual(["checkpoint", "resume", "handoff", "enrich"]);
     const { messages } = await client.getPrompt({ name: "handoff", arguments: { session_id: 'a"b\nc' } });
     expect(JSON.stringify(messages)).toContain(JSON.stringify('"a\\"b\\nc"').slice(1, -1));
     await expect(client.getPrompt({ name: "handoff", arguments: { who: "x" } })).rejects.toMatchObject({ code: -32602 });

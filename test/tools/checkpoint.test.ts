@@ -307,7 +307,7 @@ describe("the format of the answer", () => {
       };
       const plain = await as("plain");
       expect(plain.texts).toEqual([plain.answer.formattedOutput]);
-      expect(isAscii(plain.texts[0] as string)).toBe(true);
+      expect(plain.texts[0]?.replaceAll(calls.save.description, "")).not.toMatch(/\p{Extended_Pictographic}/u);
       const emoji = await as("emoji");
       expect(emoji.texts).toEqual([emoji.answer.formattedOutput]);
       expect(emoji.texts[0]).toMatch(/\p{Extended_Pictographic}/u);
@@ -322,10 +322,21 @@ describe("the format of the answer", () => {
     }
   });
 
-  test("plain writes what ASCII lacks in its usual spelling or escaped; the others keep it", async () => {
-    const tools = openTools();
+  test.each(Object.keys(calls) as (keyof typeof calls)[])("%s in plain keeps every character, except in the profile goldfish", async (operation) => {
+    const text = async (profile?: string): Promise<string> => {
+      const tools = openTools({ server: { profile } });
+      await tools.call("checkpoint", calls.save);
+      return (await tools.call("checkpoint", { ...calls[operation], outputFormat: "plain" })).formattedOutput;
+    };
+    expect(await text()).toContain("Größe → 大きさ 🎉");
+    const goldfish = await text("goldfish");
+    expect(goldfish).toContain("Grosse -> \\u5927\\u304d\\u3055 \\ud83c\\udf89");
+    expect(isAscii(goldfish)).toBe(true);
+  });
+
+  test("emoji keeps every character too, in every profile", async () => {
+    const tools = openTools({ server: { profile: "goldfish" } });
     await tools.call("checkpoint", calls.save);
-    expect((await tools.call("checkpoint", { outputFormat: "plain" })).formattedOutput).toContain("Grosse -> \\u5927\\u304d\\u3055 \\ud83c\\udf89");
     const emoji = await tools.call("checkpoint", { outputFormat: "emoji" });
     expect(emoji.formattedOutput).toContain("Größe → 大きさ 🎉");
     expect(emoji.data.checkpoints[0].description).toBe("Größe → 大きさ 🎉");
@@ -348,8 +359,8 @@ describe("the format of the answer", () => {
     expect((await tools.call("checkpoint")).formattedOutput).not.toMatch(/[\uE000\uE001]/);
   });
 
-  test("in plain no number changes its value, and files and branches keep their names", async () => {
-    const tools = openTools();
+  test("in ASCII no number changes its value, and files and branches keep their names", async () => {
+    const tools = openTools({ server: { profile: "goldfish" } });
     await tools.call("checkpoint", { ...exact, description: `${exact.description} \uE000x\uE001` });
     for (const args of [{}, { query: "rows" }, { range: "7d", format: "detailed" }]) {
       const { formattedOutput } = await tools.call("checkpoint", { ...args, outputFormat: "plain" });

@@ -196,7 +196,6 @@ describe("Goldfish", () => {
     expect(formattedOutput).toContain("> Grosse fixed");
     expect(data.highlights).toBe(1);
     expect(meta.outputFormat).toBe("plain");
-    expect((await openTools().call("checkpoint", save)).formattedOutput).not.toContain("became");
   });
 
   test("takes every argument that version 7 sends, without a warning, and finds the entry by each", async () => {

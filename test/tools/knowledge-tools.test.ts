@@ -53,6 +53,58 @@ describe("knowledge", () => {
     expect((await call("recall_knowledge", { query: question })).items.map(({ id }: Answer) => id)).toEqual(["wanted"]);
   });
 
+  describe("a note that says nearly the same as another", () => {
+    const questions = ["How often may I call it?"];
+    const save = async (second: Record<string, unknown>, first: Record<string, unknown> = {}): Promise<string | undefined> => {
+      const { call } = openTools();
+      await call("save_knowledge", { ...note, ...first });
+      await call("save_knowledge", { id: "garden", content: "The garden needs water twice a week in July.", questions });
+      return (await call("save_knowledge", { id: "carrier", content: "Shipping API: it allows 60 requests per minute!", questions, ...second })).hint;
+    };
+
+    test("is saved with a hint that names the other", async () => {
+      expect(await save({})).toBe('Note "api-limits" says nearly the same. Keep one: supersedes replaces the other.');
+      expect(await save({ skill: "shipping" })).toContain('"api-limits"');
+      expect(await save({ skill: "shipping" }, { skill: "shipping" })).toContain('"@shipping/api-limits"');
+      expect(await save({ questions: [] })).toMatch(/^Note "api-limits" says nearly the same\..* Saved without questions/);
+    });
+
+    test.each(["The shipping API allows 100 requests per minute.", "The shipping API never allows 60 requests per minute."])(
+      "and is told apart where a number or a negation differs: %s",
+      async (content) => {
+        expect(await save({ content })).toBe(
+          'Note "api-limits" says nearly the same with other numbers or a negation: one of them may be wrong. Keep one: supersedes replaces the other.',
+        );
+      },
+    );
+
+    test.each([
+      ["it is the same note", { id: "api-limits" }, {}],
+      ["it replaces the other", { supersedes: "api-limits" }, {}],
+      ["it replaces the other of its skill", { supersedes: "api-limits", skill: "shipping" }, { skill: "shipping" }],
+      ["the other is of another skill", { skill: "billing" }, { skill: "shipping" }],
+      ["the other is not active", {}, { status: "deprecated" }],
+      ["the other is quarantined", {}, { trust: "quarantined" }],
+      ["it is not active itself", { status: "archived" }, {}],
+      ["it is about something else of the same subject", { content: "The shipping API is down for maintenance on Sundays." }, {}],
+    ])("gives no hint when %s", async (_, second, first) => {
+      expect(await save(second, first)).toBeUndefined();
+    });
+
+    test("gives no hint in the profile sage, whose original has none", async () => {
+      const { call } = openTools({ server: { profile: "sage" } });
+      await call("save_knowledge", note);
+      expect((await call("save_knowledge", { ...note, id: "again" })).hint).toBeUndefined();
+    });
+
+    test("is found also where both are long and begin alike", async () => {
+      const { call } = openTools();
+      const long = Array.from({ length: 400 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${String.fromCharCode(97 + Math.floor(i / 26))}`).join(" ");
+      await call("save_knowledge", { id: "one", content: long, questions });
+      expect((await call("save_knowledge", { id: "two", content: `${long} ending`, questions })).hint).toContain('"one"');
+    });
+  });
+
   test("half a keyword is not", async () => {
     const { call } = openTools();
     await call("save_knowledge", { id: "pool", content: "Twenty are enough.", keywords: ["connection pool"] });

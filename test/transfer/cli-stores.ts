@@ -29,6 +29,7 @@ export async function runOnStores(args: readonly string[], { signal }: { readonl
       throw new Error("These tests serve nothing.");
     },
     defaultAgent: () => "operator@host:1",
+    terminalSession: () => undefined,
     childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
     onSignal(listener) {
       const press = (): void => listener("SIGINT");

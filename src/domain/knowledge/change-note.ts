@@ -11,8 +11,8 @@ import { requireFullName, requireNoteContent } from "./note.ts";
 export interface NoteChange {
   /** The note's full name. */
   readonly name: string;
-  /** The version that the person had before them. */
-  readonly version: number;
+  /** The version that the person had before them; absent: whichever there is. */
+  readonly version?: number;
   readonly content?: string;
   readonly keywords?: readonly string[];
   readonly questions?: readonly string[];
@@ -30,7 +30,7 @@ export function changeNote(scope: Scope, { name, version, ...change }: NoteChang
     async decide() {
       const entry = (await scope.store.read(keyRange(key))).entries[0];
       if (entry === undefined) throw new HoldfastError("not_found", `There is no note ${JSON.stringify(name)}.`, { details: { name } });
-      if (entry.version !== version)
+      if (version !== undefined && entry.version !== version)
         throw new HoldfastError(
           "conflict",
           `The note ${JSON.stringify(name)} was changed since you read it: it has version ${entry.version}, not ${version}; nothing was changed.`,
@@ -44,8 +44,8 @@ export function changeNote(scope: Scope, { name, version, ...change }: NoteChang
       // A note that is active again is replaced by nothing.
       const { supersededBy, ...free } = after;
       const note: NoteContent = after.status === "active" || supersededBy === undefined ? free : after;
-      if (canonicalJson(before) === canonicalJson(note)) return { answer: { version } };
-      return { checks: [{ key, version }], writes: [noteWrite(name, note, "save")], note: null };
+      if (canonicalJson(before) === canonicalJson(note)) return { answer: { version: entry.version } };
+      return { checks: [{ key, version: entry.version }], writes: [noteWrite(name, note, "save")], note: null };
     },
     finish: (_, committed) => ({ version: committed.writes[0]?.version ?? 0 }),
   });

@@ -14,7 +14,7 @@ export interface SaveNoteInput {
   readonly id: string;
   readonly content: string;
   readonly keywords?: readonly string[];
-  /** What somebody who has not read the note would ask; left out, a note has none. */
+  /** What somebody who has not read the note would ask. Left out, a note has none, unless its text is unchanged; the same goes for keywords and source. */
   readonly questions?: readonly string[];
   readonly skill?: string;
   readonly source?: string;
@@ -32,7 +32,7 @@ export interface SaveNoteResult {
   readonly superseded?: string;
 }
 
-/** Saves a note in the place of the one with the same id and scope. Saving what is already there writes nothing. */
+/** Saves a note in the place of the one with the same id and scope; of an unchanged text, what is left out stays. Saving what is already there writes nothing. */
 export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...rest }: SaveNoteInput): Promise<SaveNoteResult> {
   const name = fullName(requireNoteId(id), skill === undefined ? undefined : requireSkill(skill));
   const given = requireNoteContent({ ...rest, trust });
@@ -41,13 +41,14 @@ export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...
     async decide() {
       const before = (await scope.store.read(keyRange(key))).entries[0];
       const other = supersedes === undefined ? undefined : await requireSuperseded(scope.store, name, skill, supersedes);
+      const previous = before?.value as unknown as NoteContent | undefined;
       const note: NoteContent = {
-        ...given,
-        trust: trust ?? (before?.value as unknown as NoteContent | undefined)?.trust ?? given.trust,
+        ...(previous?.content.trim() === given.content.trim() ? withLeftOut(given, rest, previous) : given),
+        trust: trust ?? previous?.trust ?? given.trust,
         ...(other === undefined ? {} : { supersedes: knowledgeKeys.nameOf(other.key) }),
       };
       const deprecated = other && deprecation(other, name);
-      const superseded = note.supersedes ?? null;
+      const superseded = other === undefined ? null : knowledgeKeys.nameOf(other.key);
       if (before !== undefined && deprecated === undefined && canonicalJson(before.value) === canonicalJson(note))
         return { answer: { name, version: before.version, ...(superseded === null ? {} : { superseded }) } };
       const checks: Check[] = [{ key, version: before?.version ?? 0 }, ...(other === undefined ? [] : [{ key: other.key, revision: other.revision }])];
@@ -56,6 +57,15 @@ export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...
     finish: ({ superseded }, committed) => ({ name, version: committed.writes[0]?.version ?? 0, ...(superseded === null ? {} : { superseded }) }),
   });
 }
+
+/** The same text saved again adds to its note: what the save leaves out stays. */
+const withLeftOut = (given: NoteContent, { keywords, questions, source }: Pick<SaveNoteInput, "keywords" | "questions" | "source">, previous: NoteContent): NoteContent => ({
+  ...given,
+  ...(keywords === undefined ? { keywords: previous.keywords } : {}),
+  ...(questions === undefined && previous.questions !== undefined ? { questions: previous.questions } : {}),
+  ...(source === undefined && previous.source !== undefined ? { source: previous.source } : {}),
+  ...(previous.supersedes === undefined ? {} : { supersedes: previous.supersedes }),
+});
 
 function deprecation(other: Entry, by: string): Put | undefined {
   const note = other.value as unknown as NoteContent;

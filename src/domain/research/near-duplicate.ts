@@ -1,4 +1,4 @@
-import { tokens } from "../../search/tokenizer.ts";
+import { overlapOf, turningWords, wordStems } from "../near-text.ts";
 import type { ResearchContent } from "./checkpoint.ts";
 
 /** Questions and theses that share this much of all their words are told to say almost the same. */
@@ -11,20 +11,6 @@ export const isNearDuplicate = (a: Claim, b: Claim): boolean => isAlmostEqual(a.
 
 function isAlmostEqual(a: string, b: string): boolean {
   if (turningWords(a) !== turningWords(b)) return false;
-  const left = termsOf(a);
-  const right = termsOf(b);
-  const all = new Set([...left, ...right]).size;
-  const shared = left.size + right.size - all;
-  return all === 0 ? a.trim() === b.trim() : shared / all >= nearDuplicateOverlapMin;
+  const overlap = overlapOf(wordStems(a), wordStems(b));
+  return overlap === undefined ? a.trim() === b.trim() : overlap >= nearDuplicateOverlapMin;
 }
-
-/** Words that turn a sentence into another one however much the rest agrees: numbers and negations. */
-const turning = /\p{N}|^(?:no|not|never|none|cannot|without|.+n['’]t|nicht|nie|kein|keine|pas|sans|nunca|sin|не)$/u;
-
-const turningWords = (text: string): string =>
-  Array.from(text.toLowerCase().matchAll(/[\p{L}\p{N}\p{M}'’.]+/gu), ([run]) => run.replace(/(?<![\p{M}'’.])[\p{M}'’.]+$/u, ""))
-    .filter((word) => turning.test(word))
-    .sort()
-    .join(" ");
-
-const termsOf = (text: string): Set<string> => new Set(Array.from(tokens(text)).flatMap(({ term, role }) => (role === "word" || role === "characters" ? [term] : [])));

@@ -1,4 +1,4 @@
-import { keyRange } from "../../store/ranges.ts";
+import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import type { Range, Snapshot, Store, Write } from "../../store/store.ts";
 import { workspaceKeys } from "../keyspace.ts";
 
@@ -26,9 +26,9 @@ export async function findKnownWorkspaces(store: Store, nameOrId: string): Promi
   return entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: nameOrId }));
 }
 
-/** Every workspace something was saved in, in the order of their ids. */
-export async function listKnownWorkspaces(store: Store, limit: number): Promise<{ readonly workspaces: readonly KnownWorkspace[]; readonly more: boolean }> {
-  const { entries, more } = await store.read(workspaceKeys.ids, { limit });
+/** Every workspace something was saved in, in the order of their ids. `after`: the last id of the page before. */
+export async function listKnownWorkspaces(store: Store, limit: number, after?: string): Promise<{ readonly workspaces: readonly KnownWorkspace[]; readonly more: boolean }> {
+  const { entries, more } = await store.read(after === undefined ? workspaceKeys.ids : rangeAfter(workspaceKeys.ids, workspaceKeys.id(after)), { limit });
   return { workspaces: entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: (entry.value as { name: string }).name })), more };
 }
 

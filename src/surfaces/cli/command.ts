@@ -57,6 +57,8 @@ export interface CliHost {
   serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer>;
   /** Who acts when nobody says. */
   defaultAgent(): string;
+  /** The session of the terminal that the command was started in; undefined without one. */
+  terminalSession(): string | undefined;
   childEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv;
   /** Calls the listener for SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;

@@ -8,7 +8,10 @@ import { backupCommand, exportCommand } from "./export-command.ts";
 import { hookCommand } from "./hook-command.ts";
 import { importCommand } from "./import-command.ts";
 import { installCommand, uninstallCommand } from "./install-command.ts";
+import { journalTodayCommand } from "./journal-today.ts";
+import { knowledgeCommands } from "./knowledge-commands.ts";
 import { leaseExecCommand } from "./lease-exec.ts";
+import { listCommands } from "./list-commands.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { restoreCommand } from "./restore-command.ts";
@@ -37,6 +40,9 @@ const plainCommands: readonly Command[] = [
   restoreCommand,
   migrateCommand,
   ...tokenCommands,
+  journalTodayCommand,
+  ...knowledgeCommands,
+  ...listCommands,
   installCommand,
   uninstallCommand,
   hookCommand,

@@ -10,6 +10,7 @@ import { tokenCost } from "../../tools/token-cost.ts";
 import { checkNamespace } from "../../transfer/stores/check-namespace.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
+import { notesFindings } from "./notes-finding.ts";
 import { stuckFindings } from "./stuck-work.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { green, red, safeText, styleFor, wrap, yellow } from "./terminal-text.ts";
@@ -70,6 +71,7 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
     ...engineFindings(health),
     ...(await fileFindings(config.store)),
     ...(await stuckFindings(base)),
+    ...(await notesFindings(base)),
     ...(deep ? await readEverything(runtime, host) : []),
   ];
 }

@@ -41,7 +41,7 @@ export const parameterMeanings: Readonly<Record<string, string>> = {
   also: "Another wording of the query; may be repeated up to 3 times.",
   open_questions: "A question still open; may be repeated.",
   output: "What the step produced: JSON, plain text, @FILE or -.",
-  outputFormat: "text, plain (ASCII alone), emoji, json, or dual (text and json).",
+  outputFormat: "text, plain (the same; ASCII with --profile goldfish), emoji, json, or dual (text and json).",
   pattern: "A SQL LIKE pattern: % stands for any text, _ for one character, \\ escapes.",
   prefix: "Only names that begin with this text; no character is special.",
   priority: "Higher is claimed first, from -1000 to 1000.",

@@ -1,5 +1,5 @@
 import type { TextStyle } from "./terminal-text.ts";
-import { bold, formatTime, green, red, safeText, shorten, textWidth, yellow } from "./terminal-text.ts";
+import { bold, dim, formatTime, green, red, safeText, shorten, textWidth, yellow } from "./terminal-text.ts";
 
 type Record_ = Readonly<Record<string, unknown>>;
 
@@ -73,7 +73,7 @@ const keys: ListShape = {
   emptyNarrowed: "No keys begin like this.",
 };
 
-/** By the name of the tool. Other results show their lists with every field. */
+/** By the name of the tool, or the path of a command that is not one. Other results show their lists with every field. */
 const shapes: Readonly<Record<string, ListShape>> = {
   state_list: keys,
   workflow_list: { ...runs, empty: "No runs yet. Create one: holdfast workflow create NAME" },
@@ -96,6 +96,59 @@ const shapes: Readonly<Record<string, ListShape>> = {
     columns: [isoTime("saved", "saved"), { heading: "sure", cell: ({ confidence }) => `${Math.round(Number(confidence) * 100)}%` }, id("id"), prose("thesis")],
     empty: "No research checkpoints yet. Save one: holdfast research save THESIS --core-question QUESTION --confidence 0.5",
     emptyNarrowed: "No research checkpoints match.",
+  },
+  "knowledge list": {
+    field: "notes",
+    columns: [
+      id("id", "name"),
+      { ...text("status"), paint: ({ status }) => (status === "active" ? undefined : dim) },
+      isoTime("saved", "saved"),
+      prose("title"),
+      { heading: "questions", cell: ({ questions }) => String((questions as readonly string[]).length) },
+      text("trust"),
+      prose("by", "author"),
+    ],
+    empty: "No notes yet. Save one: holdfast knowledge save ID TEXT",
+    emptyNarrowed: "No notes match.",
+  },
+  "session list": {
+    field: "sessions",
+    columns: [id("session_id"), text("version"), time("changed", "updated_at"), prose("by", "updated_by"), time("expires", "expires_at", "never")],
+    empty: "No sessions yet. Save one: holdfast session save ID CONTEXT",
+    emptyNarrowed: "No sessions match.",
+  },
+  "lease list": {
+    field: "leases",
+    columns: [
+      id("resource_id"),
+      prose("holder"),
+      time("ends", "expires_at"),
+      text("token"),
+      time("held since", "held_since_at"),
+      { heading: "waiting", cuts: true, cell: ({ waiting }) => plain((waiting as readonly string[]).join(", ")) },
+    ],
+    empty: "Nobody holds a lease now. Take one: holdfast lease acquire NAME",
+    emptyNarrowed: "No leases match.",
+  },
+  "namespace list": {
+    field: "namespaces",
+    columns: [
+      id("namespace"),
+      text("revision"),
+      text("keys"),
+      text("runs"),
+      text("notes"),
+      text("journal"),
+      { heading: "current", cell: ({ current }) => (current === true ? "yes" : "-") },
+    ],
+    empty: "No namespaces yet. The first write makes one: holdfast set KEY VALUE",
+    emptyNarrowed: "No namespaces match.",
+  },
+  "workspace list": {
+    field: "workspaces",
+    columns: [prose("name"), id("workspace_id"), time("last entry", "last_entry_at"), prose("description", "last_entry")],
+    empty: "No workspaces yet. Save an entry in one: holdfast checkpoint DESCRIPTION",
+    emptyNarrowed: "No workspaces match.",
   },
 };
 

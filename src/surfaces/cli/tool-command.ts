@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { randomHex } from "../../kernel/ids.ts";
 import { quotedName } from "../../kernel/nearest.ts";
 import { answerTexts } from "../../tools/answer-texts.ts";
 import { descriptionOf } from "../../tools/describe-tool.ts";
@@ -30,7 +29,7 @@ const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>
 };
 
 const requestKeyFlag = { name: "request-key", takes: "KEY", meaning: "Makes a retry safe: the same key and arguments give the first answer again and no second effect." } as const;
-const longFlag = { name: "long", meaning: "Show every field of each record, one record below the other, instead of a table." } as const;
+export const longFlag = { name: "long", meaning: "Show every field of each record, one record below the other, instead of a table." } as const;
 const stringFlag = { name: "string", meaning: "Take the value as text, even when it looks like JSON." } as const;
 
 export interface ToolCommandOptions {
@@ -85,11 +84,12 @@ interface Shape {
 async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape): Promise<number> {
   const { host, flags, json } = invocation;
   const args = await collectArguments(invocation, shape);
-  await using runtime = await host.open(flags, { onlyLooks: tool.effect === "read" });
-  if (runtime.config.readOnly && tool.effect !== "read") throw new HoldfastError("read_only", `${shape.path.join(" ")} changes the store, and this command was started read-only.`);
+  const onlyLooks = tool.effect === "read" || tool.onlyReads?.(args) === true;
+  await using runtime = await host.open(flags, { onlyLooks });
+  if (runtime.config.readOnly && !onlyLooks) throw new HoldfastError("read_only", `${shape.path.join(" ")} changes the store, and this command was started read-only.`);
   const acting = agentArguments(tool, runtime, host.defaultAgent);
   Object.assign(args, acting);
-  const outcome = await runTool(tool, args, { ...runtime.base, connection: `session-${randomHex(12)}` }, { requestKey: flags["request-key"] as string | undefined }, runtime.log);
+  const outcome = await runTool(tool, args, { ...runtime.base, connection: host.terminalSession() }, { requestKey: flags["request-key"] as string | undefined }, runtime.log);
   const who = Object.values(acting)[0];
   if (!outcome.ok) {
     const { code, details } = outcome.error;

@@ -9,6 +9,7 @@ import { readNote } from "../../domain/knowledge/knowledge.ts";
 import { listNotes } from "../../domain/knowledge/list-notes.ts";
 import type { Note } from "../../domain/knowledge/note.ts";
 import { fullName, requireFullName, statuses, trustLevels } from "../../domain/knowledge/note.ts";
+import { noteTitle } from "../../domain/knowledge/note-title.ts";
 import { mirrorNote } from "../../domain/mirror/mirror.ts";
 import type { ResearchCheckpoint } from "../../domain/research/checkpoint.ts";
 import { readCheckpoint } from "../../domain/research/checkpoints.ts";
@@ -144,19 +145,10 @@ const note: ApiRoute = {
   },
 };
 
-const titleCharacters = 120;
-
-/** What the note is about, in a line: its first heading or line. */
-const titleOf = (content: string, id: string): string => {
-  const line = content.split(/\r?\n/, 50).find((each) => each.trim() !== "");
-  const title = (line ?? id).replace(/^#{1,6}\s+/, "").trim();
-  return title.length > titleCharacters ? `${title.slice(0, titleCharacters).toWellFormed()}…` : title;
-};
-
 const toNoteRow = ({ id, skill, content, keywords, status, trust, source, supersedes, supersededBy, version, savedAtMs, writer, agent }: Note): NoteRow => ({
   name: fullName(id, skill),
   id,
-  title: titleOf(content, id),
+  title: noteTitle({ content, id }),
   status,
   trust,
   ...(skill === undefined ? {} : { skill }),

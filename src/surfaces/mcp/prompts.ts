@@ -6,13 +6,22 @@ import type { Tool } from "../../tools/tool.ts";
 type Offers = (...names: readonly string[]) => boolean;
 type Arguments = Readonly<Record<string, string>>;
 
-/** A text that a person sends to the agent. It names only tools that are offered and holds nothing stored: what is stored comes through them, marked. */
+/** Notes that a prompt names, by their ids alone. */
+export interface NamedNotes {
+  readonly names: readonly string[];
+  /** There are others. */
+  readonly more: boolean;
+}
+
+/** A text that a person sends to the agent. It names only tools that are offered and holds no stored text but ids: what is stored comes through tools, marked. */
 export interface Prompt {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly PromptArgument[];
-  text(args: Arguments): string;
+  /** It names notes without questions, which `text` is to be given. */
+  readonly namesNotes: boolean;
+  text(args: Arguments, notes?: NamedNotes): string;
 }
 
 interface PromptArgument {
@@ -24,7 +33,8 @@ interface Definition extends Pick<Prompt, "name" | "title" | "description"> {
   isOffered(has: Offers): boolean;
   arguments(has: Offers): readonly PromptArgument[];
   readonly opening: string;
-  steps(args: Arguments, has: Offers): readonly string[];
+  readonly namesNotes?: boolean;
+  steps(args: Arguments, has: Offers, notes: NamedNotes): readonly string[];
 }
 
 export function promptsFor(tools: readonly Tool[]): readonly Prompt[] {
@@ -39,10 +49,11 @@ export function promptsFor(tools: readonly Tool[]): readonly Prompt[] {
         title: definition.title,
         description: definition.description,
         arguments: known,
-        text(args) {
+        namesNotes: definition.namesNotes === true,
+        text(args, notes = { names: [], more: false }) {
           for (const name of Object.keys(args)) if (!known.some((argument) => argument.name === name)) throw unknownArgument(name, known);
           return `${definition.opening}\n\n${definition
-            .steps(args, has)
+            .steps(args, has, notes)
             .map((step, i) => `${i + 1}. ${step}`)
             .join("\n")}`;
         },
@@ -138,5 +149,24 @@ const definitions: readonly Definition[] = [
         `Answer with the ${[...when(journals, "entry's id"), ...when(saves, "session id"), ...when(has("workflow_checkpoint"), "run id if there is one")].join(", the ")}, and one sentence on the next action.`,
       ];
     },
+  },
+  {
+    name: "enrich",
+    title: "Add questions to notes",
+    description: "Add questions to some of the notes that have none, so that they are found when asked for in other words.",
+    // Where there is no resume, the tools may be those of a replaced system, which has no prompts.
+    isOffered: (has) => has("save_knowledge", "recall_knowledge", "resume"),
+    arguments: () => [],
+    opening: "Add questions to stored notes, with the Holdfast tools:",
+    namesNotes: true,
+    steps: (_, __, { names, more }) =>
+      names.length === 0
+        ? ["Every active note has questions. Say so; there is nothing to do."]
+        : [
+            `These notes have no questions: ${names.map(quote).join(", ")}. In @SKILL/ID, ID is the note's id and SKILL its skill.`,
+            `For each, recall_knowledge with the id as query, and its skill if it has one; use only the item with exactly this id. If it was omitted for its length, ask again with max_tokens 20000. Skip a note that does not come back. ${evidence}`,
+            "save_knowledge with the same id, skill and content, unchanged, and with questions: up to 5 that the note answers, as somebody who has not read it would ask, in other words than the note's, one of them in English. Leave out every other argument; keywords, source and trust stay.",
+            `Answer with the ids that you saved and those that you skipped.${more ? " Say that more notes have no questions, and that sending this prompt again lists the next ones." : ""}`,
+          ],
   },
 ];

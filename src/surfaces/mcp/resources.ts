@@ -2,8 +2,10 @@ import { limits } from "../../store/limits.ts";
 import { meteredStore } from "../../store/metered-store.ts";
 import { badCursor, fromCursor, toCursor } from "../../tools/cursor.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
+import { notesWithoutQuestions } from "../../tools/stored-records.ts";
 import { guides } from "./guides.ts";
 import type { TransportCall } from "./mcp-spans.ts";
+import type { NamedNotes } from "./prompts.ts";
 import type { StoredKind } from "./resource-kinds.ts";
 import { storedKinds } from "./resource-kinds.ts";
 import type { ResourceTarget } from "./resource-uris.ts";
@@ -11,6 +13,8 @@ import { targetOf, uriOf } from "./resource-uris.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 
 const pageEntriesMax = 100;
+/** A batch that an agent can do in one go. */
+const notesNamedMax = 10;
 const json = "application/json";
 const markdown = "text/markdown";
 
@@ -58,8 +62,7 @@ export class Resources {
       return guide && { mimeType: markdown, text: guide.text };
     }
     const kind = this.#kinds.find((candidate) => candidate.kind === target.kind) as StoredKind;
-    const base = call.gate === undefined ? this.#base : { ...this.#base, store: meteredStore(this.#base.store, call.gate) };
-    const text = await kind.read({ base, calls: this.#calls }, target.id, call);
+    const text = await kind.read({ base: this.#metered(call), calls: this.#calls }, target.id, call);
     return text === undefined ? undefined : { mimeType: json, text };
   }
 
@@ -87,6 +90,15 @@ export class Resources {
     if (kind?.beginning === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
     const { ids, more } = await kind.beginning(this.#base, text, pageEntriesMax);
     return { values: ids, hasMore: more };
+  }
+
+  /** The first notes that have no questions, for the prompt that asks for some. */
+  notesWithoutQuestions(call: TransportCall = {}): Promise<NamedNotes> {
+    return notesWithoutQuestions(this.#metered(call), notesNamedMax);
+  }
+
+  #metered({ gate }: TransportCall): ToolBase {
+    return gate === undefined ? this.#base : { ...this.#base, store: meteredStore(this.#base.store, gate) };
   }
 
   #indexOf(section: string): number {

@@ -109,7 +109,8 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
       named({ ...mcpReq, prompt: prompts.some((known) => known.name === name) ? name : undefined }, async () => {
         const prompt = prompts.find((candidate) => candidate.name === name);
         if (prompt === undefined) throw invalidParams(`name: must be one of ${prompts.map((candidate) => candidate.name).join(", ")}`);
-        return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text: prompt.text(args) } }] };
+        const notes = prompt.namesNotes ? await answering(mcpReq.signal, (call) => resources.notesWithoutQuestions(call)) : undefined;
+        return { description: prompt.description, messages: [{ role: "user", content: { type: "text", text: prompt.text(args, notes) } }] };
       }),
     );
   }

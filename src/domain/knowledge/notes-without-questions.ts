@@ -1,0 +1,47 @@
+import { rangeAfter } from "../../store/ranges.ts";
+import { readTogether } from "../../store/read-together.ts";
+import type { Scope } from "../../store/transact.ts";
+import { knowledgeKeys } from "../keyspace.ts";
+import type { NoteContent } from "./note.ts";
+import { isRecallable } from "./note.ts";
+
+export interface NotesWithoutQuestions {
+  /** Notes that may be recalled, and how many of them have no questions. */
+  readonly recallable: number;
+  readonly without: number;
+  /** Full names of the first of those, in order. */
+  readonly names: readonly string[];
+  /** Notes were left that nobody looked at. */
+  readonly more: boolean;
+}
+
+/** Contents may be long: few at a time. */
+const readAtOnce = 50;
+const lookedAtMax = 10_000;
+
+/**
+ * Recallable notes that were saved without questions, in the order of their names: asked for in other words they are hard to find.
+ * With `namesMax` it ends when one more than these is found; otherwise it counts.
+ */
+export const findNotesWithoutQuestions = (scope: Pick<Scope, "store">, { namesMax }: { readonly namesMax?: number } = {}): Promise<NotesWithoutQuestions> =>
+  readTogether(scope.store, async (store) => {
+    const names: string[] = [];
+    let [recallable, without, looked, range] = [0, 0, 0, knowledgeKeys.all];
+    for (;;) {
+      const { entries, more } = await store.read(range, { limit: readAtOnce });
+      for (const { key, value } of entries) {
+        const note = value as unknown as NoteContent;
+        if (!isRecallable(note)) continue;
+        recallable += 1;
+        if (note.questions !== undefined && note.questions.length > 0) continue;
+        without += 1;
+        if (namesMax === undefined) continue;
+        if (names.length === namesMax) return { recallable, without, names, more: true };
+        names.push(knowledgeKeys.nameOf(key));
+      }
+      looked += entries.length;
+      const last = entries.at(-1);
+      if (!more || last === undefined || looked >= lookedAtMax) return { recallable, without, names, more };
+      range = rangeAfter(knowledgeKeys.all, last.key);
+    }
+  });

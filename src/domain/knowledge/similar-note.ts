@@ -1,0 +1,47 @@
+import { searchHits } from "../../search/find-text.ts";
+import { keyRange } from "../../store/ranges.ts";
+import type { Scope } from "../../store/transact.ts";
+import { knowledgeKeys } from "../keyspace.ts";
+import { overlapOf, turningWords, wordStems } from "../near-text.ts";
+import type { SaveNoteInput } from "./knowledge.ts";
+import type { NoteContent } from "./note.ts";
+import { fullName, isRecallable, requireNoteId, requireSkill } from "./note.ts";
+
+export interface SimilarNote {
+  /** The note's full name. */
+  readonly name: string;
+  /** The two have other numbers or a negation that only one has: they may contradict each other. */
+  readonly differs: boolean;
+}
+
+/** Two notes that share this much of their words, numbers and negations aside, say nearly the same. */
+const overlapMin = 0.7;
+/** The beginning is enough to find candidates; all of a note is compared. */
+const searchedCharactersMax = 1_000;
+const comparedMax = 5;
+
+/** The recallable note, global or of the same skill, that says nearly the same as one that is to be saved; the one that it is to replace does not count. */
+export async function findSimilarNote(
+  { store }: Pick<Scope, "store">,
+  { id, skill, content, supersedes }: Pick<SaveNoteInput, "id" | "skill" | "content" | "supersedes">,
+): Promise<SimilarNote | undefined> {
+  const areas = [knowledgeKeys.area(undefined), ...(skill === undefined ? [] : [knowledgeKeys.area(requireSkill(skill))])];
+  const replaced = supersedes === undefined ? [] : [supersedes, fullName(supersedes, skill)];
+  const own = [fullName(requireNoteId(id), skill), ...replaced].map(knowledgeKeys.note);
+  const { hits } = await searchHits(store, { areas, question: content.slice(0, searchedCharactersMax).toWellFormed() });
+  const keys = hits.flatMap(({ key }) => (own.includes(key) ? [] : [key])).slice(0, comparedMax);
+  if (keys.length === 0) return undefined;
+  const { entries } = await store.read(keys.map(keyRange));
+  const words = subjectWords(content);
+  let best: { readonly overlap: number; readonly note: SimilarNote } | undefined;
+  for (const { key, value } of entries) {
+    const other = value as unknown as NoteContent;
+    const overlap = isRecallable(other) ? (overlapOf(words, subjectWords(other.content)) ?? 0) : 0;
+    if (overlap < overlapMin || overlap <= (best?.overlap ?? 0)) continue;
+    best = { overlap, note: { name: knowledgeKeys.nameOf(key), differs: turningWords(other.content) !== turningWords(content) } };
+  }
+  return best?.note;
+}
+
+/** Numbers tell two statements about one subject apart, so they do not count for what the subject is. */
+const subjectWords = (content: string): ReadonlySet<string> => new Set([...wordStems(content)].filter((stem) => !/\p{N}/u.test(stem)));

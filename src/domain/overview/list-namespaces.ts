@@ -1,0 +1,38 @@
+import { isReservedNamespace } from "../../store/namespace-store.ts";
+import { compareKeys, everything } from "../../store/ranges.ts";
+import type { Engine, Revision } from "../../store/store.ts";
+import { journalKeys, knowledgeKeys, stateKeys, workflowKeys } from "../keyspace.ts";
+
+export interface NamespaceOverview {
+  readonly namespace: string;
+  readonly revision: Revision;
+  readonly keys: number;
+  readonly runs: number;
+  readonly notes: number;
+  readonly journal: number;
+}
+
+export interface NamespacesQuery {
+  readonly limit: number;
+  /** The last name of the page before. */
+  readonly after?: string;
+}
+
+/** Namespaces that callers can use, in the order of their names, with how much each holds. */
+export async function listNamespaces(engine: Engine, { limit, after }: NamespacesQuery): Promise<{ readonly namespaces: readonly NamespaceOverview[]; readonly next?: string }> {
+  const names = (await engine.namespaces())
+    .filter((name) => !isReservedNamespace(name))
+    .sort(compareKeys)
+    .filter((name) => after === undefined || compareKeys(name, after) > 0);
+  const namespaces: NamespaceOverview[] = [];
+  // One after the other: a store with many namespaces has other callers too.
+  for (const namespace of names.slice(0, limit)) {
+    const { revision } = await engine.read(namespace, [everything], { limit: 1, values: false });
+    const [keys = 0, runs = 0, notes = 0, journal = 0] = await Promise.all(
+      [stateKeys.all, workflowKeys.runs, knowledgeKeys.all, journalKeys.entries].map((range) => engine.count(namespace, range)),
+    );
+    namespaces.push({ namespace, revision, keys, runs, notes, journal });
+  }
+  const last = namespaces.at(-1);
+  return { namespaces, ...(names.length > limit && last !== undefined ? { next: last.namespace } : {}) };
+}
