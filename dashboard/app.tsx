@@ -119,7 +119,7 @@ function useViewOpened({ view, id }: PageRoute, namespace: string): void {
       return;
     }
     const focused = document.activeElement;
-    // The search boxes are left alone: somebody may be typing.
+    // The search boxes are left alone: the user may be typing.
     if (!(focused instanceof HTMLInputElement)) document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [view, id, namespace]);
 }

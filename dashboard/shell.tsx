@@ -50,7 +50,7 @@ const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "t
   ],
 ];
 
-/** What stands around every view. */
+/** The frame around every view. */
 export function Shell({ here, children }: { readonly here: PageRoute; readonly children: ComponentChildren }) {
   const [menu, setMenu] = useState(false);
   useEffect(() => setMenu(false), [here]);

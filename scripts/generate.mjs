@@ -9,7 +9,7 @@ import { build } from "esbuild";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values: flags } = parseArgs({ options: { check: { type: "boolean", default: false }, docs: { type: "string", default: join(root, "docs") } } });
 
-/** Errors after which nobody can say whether the call took effect. */
+/** Errors after which the call may or may not have taken effect. */
 const unknownOutcomes = ["outcome_unknown", "internal"];
 
 const code = await loadCode();
@@ -31,7 +31,7 @@ for (const [name, text] of Object.entries(pages)) {
 if (stale > 0) process.stdout.write("Run: node scripts/generate.mjs\n");
 process.exit(stale > 0 ? 1 : 0);
 
-/** Node cannot run the TypeScript sources by itself, so what is needed is bundled first. */
+/** Node cannot run the TypeScript sources directly, so the modules that are needed are bundled first. */
 async function loadCode() {
   const lines = [
     'export { catalog } from "./src/tools/catalog.ts";',
@@ -120,15 +120,19 @@ function toolsPage({ catalog, describeTool, fullSchemas, profiles, selectTools, 
 function cliPage({ commands, commonFlags, flagsOf, flagUsage, usageOf, settingFlags, errorCodes, durationForms }) {
   const parts = [
     heading("Command line"),
-    'Every tool is a command. People get tables and aligned text, with times both absolute and relative; colour is used on a terminal only, and never when `NO_COLOR` is set. Scripts use `--json`: the exact structured result, or `{"error": {…}}`, on standard output.\n',
+    prose(
+      'Every tool is also a command. Commands print tables and aligned text, with absolute and relative times. Colour is used only on a terminal, and never if `NO_COLOR` is set. Scripts should pass `--json`: the command then prints the exact structured result, or `{"error": {…}}`, to standard output.',
+    ),
     "## How arguments are written\n",
     [
-      `- Durations (\`--ttl\`, \`--wait\`): ${durationForms}.`,
-      "- Values: read as JSON when they are JSON, as plain text otherwise; `--string` takes them as text in any case. `@FILE` reads a file, `-` standard input; a last line break is dropped.",
-      "- Tags: `--tag NAME=VALUE`, repeated as needed. Leases that guard a write: `--lease NAME:TOKEN`.",
-      "- Leases and claims need a holder. Without `--agent` or `HOLDFAST_AGENT` it is `USER@HOST:SESSION`, where SESSION is the id of the terminal session (on systems that do not tell it, of the parent process): two terminals are two holders, and the commands of one terminal are one. Scripts and agents whose commands run in different sessions should set it.",
-      "- `--` ends the flags: what follows is taken as it stands.\n",
-    ].join("\n"),
+      `Durations (\`--ttl\`, \`--wait\`): ${durationForms}.`,
+      "Values are read as JSON if they are valid JSON, otherwise as plain text. `--string` always stores them as text. `@FILE` reads a file and `-` reads standard input; a final line break is dropped.",
+      "Tags: `--tag NAME=VALUE`, repeated as needed. Leases that guard a write: `--lease NAME:TOKEN`.",
+      "Leases and claims need a holder. Without `--agent` or `HOLDFAST_AGENT` it is `USER@HOST:SESSION`, where SESSION is the id of the terminal session (or of the parent process, on systems without one). Two terminals are therefore two holders, and all commands in one terminal are the same holder. Scripts and agents whose commands run in different sessions should set the agent.",
+      "`--` ends the flags: everything after it is an argument, even if it begins with a dash.",
+    ]
+      .map((item) => prose(item, "- "))
+      .join(""),
     "## Exit codes\n",
     exitTable(errorCodes),
     "## Flags of every command\n",
@@ -140,7 +144,7 @@ function cliPage({ commands, commonFlags, flagsOf, flagUsage, usageOf, settingFl
   ];
   for (const command of commands) {
     parts.push(`### holdfast ${command.path.join(" ")}\n`, `${command.summary}.\n`, block(usageOf(command)));
-    if (command.details !== undefined) parts.push(`${command.details}\n`);
+    if (command.details !== undefined) parts.push(...command.details.split("\n\n").map((paragraph) => prose(paragraph)));
     const rows = [
       ...(command.operandMeanings ?? []).map(({ name, meaning }) => [`\`${name}\``, meaning]),
       ...flagsOf(command, settingFlags).map((flag) => [`\`${flagUsage(flag)}\``, flag.meaning]),
@@ -158,7 +162,7 @@ function exitTable(errorCodes) {
     ["code", "meaning"],
     [
       ["0", "done"],
-      ["1", "an expected no: not found, conflict, held by another, nothing to claim, nothing to remove"],
+      ["1", "an expected negative answer: not found, conflict, held by another agent, nothing to claim, nothing to delete"],
       ...[...byExit].sort(([a], [b]) => a - b).map(([exit, names]) => [String(exit), names.join(", ")]),
     ],
   );
@@ -167,7 +171,9 @@ function exitTable(errorCodes) {
 function configurationPage({ settingSources, configFileSource }) {
   return [
     heading("Configuration"),
-    "A setting is taken from the first of: its flag, its `HOLDFAST_` variable, the configuration file, the variable of a system that Holdfast replaces, its default. An empty variable counts as unset. A wrong value is refused with the name of the flag or variable it came from.\n",
+    prose(
+      "Holdfast reads each setting from the first of these that is present: its flag, its `HOLDFAST_` variable, the configuration file, the variable of a system that Holdfast replaces, its default. An empty variable counts as unset. An invalid value is rejected, and the error names the flag or variable that it came from.",
+    ),
     table(
       ["flag", "variable", "in the file", "default", "meaning"],
       Object.entries(settingSources).map(([name, { flag, takes, variable, fallback, meaning }]) => [
@@ -178,9 +184,11 @@ function configurationPage({ settingSources, configFileSource }) {
         meaning,
       ]),
     ),
-    `\`--${configFileSource.flag} ${configFileSource.takes}\` or \`${configFileSource.variable}\`: ${configFileSource.meaning}\n`,
-    "The default store is `holdfast/holdfast.db` in `$XDG_DATA_HOME` (`~/.local/share` without it) on Linux, in `~/Library/Application Support` on macOS, in `%LOCALAPPDATA%` on Windows.\n",
-    "## What is accepted\n",
+    prose(`\`--${configFileSource.flag} ${configFileSource.takes}\` or \`${configFileSource.variable}\`: ${configFileSource.meaning}`),
+    prose(
+      "The default store is `holdfast/holdfast.db`, in `$XDG_DATA_HOME` (default: `~/.local/share`) on Linux, in `~/Library/Application Support` on macOS, and in `%LOCALAPPDATA%` on Windows.",
+    ),
+    "## Accepted values\n",
     table(
       ["setting", "accepted"],
       Object.values(settingSources).map(({ flag, variable, allowed }) => [`\`${flag === undefined ? variable : `--${flag}`}\``, allowed.replace(/^must be /, "")]),
@@ -192,17 +200,33 @@ function configurationPage({ settingSources, configFileSource }) {
         ["`CHECKPOINT_DB_PATH`", "the store `sqlite:PATH`"],
         ["`DB_PATH`", "the store `sqlite:PATH`, when `CHECKPOINT_DB_PATH` is unset"],
         ["`STATE_BACKEND`", "`sqlite` (with the two above), `memory`, or `redis`"],
-        ["`REDIS_URL`", "the store, only beside `STATE_BACKEND=redis`: other programs set this variable too; without it `redis://localhost:6379`"],
-        ["`SIDECAR_HOST`, `SIDECAR_PORT`", "`--host`, `--port`. A `SIDECAR_PORT` of the form `tcp://ADDRESS:PORT` is ignored: Kubernetes sets it beside a service called sidecar"],
+        ["`REDIS_URL`", "the store, only with `STATE_BACKEND=redis`, because other programs set this variable too; default `redis://localhost:6379`"],
+        [
+          "`SIDECAR_HOST`, `SIDECAR_PORT`",
+          "`--host`, `--port`. A `SIDECAR_PORT` of the form `tcp://ADDRESS:PORT` is ignored, because Kubernetes sets it for a service called sidecar",
+        ],
       ],
     ),
-    "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME` mean `--otlp-endpoint`, `--otlp-headers` and `--otlp-service-name` where they fit; what other programs use them for and Holdfast cannot (a collector for gRPC alone) is ignored, and so are all of them beside `OTEL_SDK_DISABLED=true`.\n",
-    "`NO_COLOR` with any value but the empty one switches colour off.\n",
+    prose(
+      "`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS` and `OTEL_SERVICE_NAME` mean `--otlp-endpoint`, `--otlp-headers` and `--otlp-service-name`. Values that Holdfast cannot use, such as a collector for gRPC only, are ignored. With `OTEL_SDK_DISABLED=true` all three are ignored.",
+    ),
+    prose("`NO_COLOR` with any value other than the empty one turns colour off."),
   ].join("\n");
 }
 
 function heading(title) {
   return `# ${title}\n\n<!-- Made by scripts/generate.mjs; change the code it describes instead. -->\n`;
+}
+
+/** A paragraph or a list item, wrapped so that differences between versions are readable. */
+function prose(text, bullet = "") {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && bullet.length + last.length + 1 + word.length <= 100) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return `${bullet}${lines.join(`\n${" ".repeat(bullet.length)}`)}\n`;
 }
 
 function block(text) {
@@ -245,7 +269,7 @@ function kindOf(schema) {
   return [schema.type ?? "any JSON", ...bounds].join(" ");
 }
 
-/** The lines that only one side has, in order; enough to see what changed. */
+/** The lines that only one side has, in order. */
 function difference(before, after) {
   const [old, fresh] = [before.split("\n"), after.split("\n")];
   const [oldSet, freshSet] = [new Set(old), new Set(fresh)];

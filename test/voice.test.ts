@@ -31,6 +31,20 @@ const nonIdioms: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\btold things?\b/i, "activity titles"],
 ];
 
+/** Phrases that are gone from these folders. Move one to the list above when the others are free of it too. */
+const rewritten: readonly string[] = ["src/surfaces/", "src/install/", "src/transfer/", "src/verify/", "src/telemetry/", "dashboard/", "plugin/"];
+const nonIdiomsThere: typeof nonIdioms = [
+  [/\bwhoever\b/i, "name the actor: the caller, the client, the reader, an agent that"],
+  [/\bsomebody\b/i, "another agent, a caller, the user"],
+  [/\bnobody\b/i, "no agent, no caller, or say what does not happen"],
+  [/\banew\b/i, "again, or: rebuild, restart"],
+  [/\bin earnest\b/i, "say which step does it"],
+  [/\blets? go\b/i, "release, drop"],
+  [/\b(goes|go|went) on\b/i, "continues, resumes, keeps doing"],
+  [/\b(everybody|anybody)\b/i, "every caller, any agent"],
+  [/\b(is|are|was|were|be) told\b/i, "receives, gets; is reported"],
+];
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isText = (name: string): boolean => /\.(tsx?|md|html)$/.test(name);
 const below = (folder: string): string[] =>
@@ -48,7 +62,9 @@ const findNonIdioms = (path: string, text: string): string[] =>
   text
     .split("\n")
     .flatMap((line, index) =>
-      nonIdioms.flatMap(([phrase, instead]) => (phrase.test(withoutFileNames(line)) ? [`${path}:${index + 1} ${phrase.exec(line)?.[0]}: write ${instead}`] : [])),
+      [...nonIdioms, ...(rewritten.some((folder) => path.startsWith(folder)) ? nonIdiomsThere : [])].flatMap(([phrase, instead]) =>
+        phrase.test(withoutFileNames(line)) ? [`${path}:${index + 1} ${phrase.exec(line)?.[0]}: write ${instead}`] : [],
+      ),
     );
 
 describe("the language of code and documents", () => {
@@ -77,6 +93,20 @@ describe("the language of code and documents", () => {
     ["The bell says when to look."],
   ])("is checked: %s", (sentence) => {
     expect(findNonIdioms("docs/planted.md", `A plain sentence.\n${sentence}`)).toEqual(expect.arrayContaining([expect.stringMatching(/^docs\/planted\.md:2 /)]));
+  });
+
+  test.each([
+    ["src/surfaces/planted.ts", "// Whoever asked gets the answer."],
+    ["src/install/planted.ts", "// Somebody may have edited it."],
+    ["dashboard/planted.tsx", "// Nobody looks at it."],
+    ["src/transfer/planted.ts", "// Both are read anew."],
+    ["src/verify/planted.ts", "// The holder lets go."],
+    ["src/telemetry/planted.ts", "// The work goes on."],
+    ["plugin/planted.md", "Everybody may read it."],
+    ["dashboard/planted.ts", "// The page is told of it."],
+  ])("is checked in rewritten folders: %s", (path, sentence) => {
+    expect(findNonIdioms(path, sentence)).toEqual([expect.stringContaining(`${path}:1 `)]);
+    expect(findNonIdioms(`test/${path}`, sentence)).toEqual([]);
   });
 
   test("may name the file PATH-bell, and a line without such a phrase passes", () => {

@@ -7,7 +7,7 @@ import { readServerEvents } from "./event-stream.ts";
 export type StreamState =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
-  /** Nobody looks: a browser has few connections to give, and other tabs need them. */
+  /** The tab is hidden: a browser has few connections, and other tabs need them. */
   | { readonly state: "paused" }
   | { readonly state: "waiting"; readonly untilMs: number; readonly why: string }
   | { readonly state: "stopped"; readonly why: string };
@@ -17,7 +17,7 @@ export const connection = cell<StreamState>({ state: "connecting" });
 /** Tells one change from every other. */
 export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
 
-/** A list may have been read after a change and before it was told: such a change is in both. */
+/** A list may have been read after a change but before its event: such a change is in both. */
 export function unseen(items: readonly ActivityItem[], shown: readonly ActivityItem[]): readonly ActivityItem[] {
   const keys = new Set(shown.map(activityKey));
   return items.filter((item) => !keys.has(activityKey(item)));
@@ -31,11 +31,11 @@ export type News = { readonly changes: readonly ActivityItem[]; readonly everyth
 type Listener = (news: News) => void;
 const listeners = new Set<Listener>();
 
-/** The server sends a comment at least every 15 seconds: this much silence means that nobody is there. */
+/** The server sends a comment at least every 15 seconds: this much silence means that the connection is dead. */
 const silenceMsMax = 40_000;
 const backoffMs = [300, 700, 1_500, 3_000, 6_000, 12_000, 20_000] as const;
 const pausedAfterMs = 30_000;
-/** Changes of one burst are told together: a busy store makes thousands a second, and a screen shows sixty pictures. */
+/** Changes of one burst are delivered together: a busy store makes thousands a second, and a screen shows sixty pictures. */
 const gatherMs = 40;
 
 let following: { readonly namespace: string; readonly stop: AbortController } | undefined;
@@ -70,7 +70,7 @@ export function unfollow(): void {
 
 export const tryNow = (): void => wake?.();
 
-/** Resolves when the stream stands, or after a moment without it: what is read from then on cannot miss a change. */
+/** Resolves when the stream is open, or after a moment without it: what is read from then on cannot miss a change. */
 export const streamStands = (waitMs: number): Promise<void> => Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, waitMs))]);
 
 async function run(namespace: string, signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ interface Filter {
 
 interface State {
   readonly rows: readonly ActivityItem[];
-  /** Came while somebody was reading further down. */
+  /** Arrived while the reader had scrolled down. */
   readonly held: readonly ActivityItem[];
   readonly next?: number;
   readonly loaded: boolean;
@@ -23,14 +23,14 @@ interface State {
 }
 
 const pageSize = 100;
-/** A busy store fills any memory: the oldest rows are let go and read again when they are scrolled to. */
+/** A busy store fills any memory: the oldest rows are dropped and read again when they are scrolled to. */
 const rowsMax = 4_000;
 /** Read in one go while nothing matches. */
 const pagesMax = 40;
 const atTopPixels = 240;
 const empty: State = { rows: [], held: [], loaded: false, loadingMore: false };
 
-/** History never changes: what happens is put on top as it is told, nothing is read twice. */
+/** History never changes: new events are added on top as they arrive, and nothing is read twice. */
 export function useActivity(api: string, { kind, who, subject, through }: Filter) {
   const [state, setState] = useState<State>(empty);
   const latest = useRef(state);

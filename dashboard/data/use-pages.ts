@@ -48,7 +48,7 @@ interface State<Page> {
   loadingMore: boolean;
 }
 
-/** A long list, page by page as it is scrolled; a change has only the page read again on which its row stands. */
+/** A long list, page by page as it is scrolled; a change causes only the page of its row to be read again. */
 export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Page, Row> {
   const [, draw] = useState(0);
   const identity = `${options.path}${queryText(options.fields)}`;

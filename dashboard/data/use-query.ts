@@ -74,10 +74,10 @@ export function useQuery<T>(path: string | undefined, concerns: (change: Activit
 }
 
 interface Rereading {
-  /** The first time, as soon as the stream stands. */
+  /** The first time, as soon as the stream is open. */
   begin(): Promise<void>;
   now(): void;
-  /** Not more often than is reasonable, and not while nobody looks. */
+  /** Not more often than is reasonable, and not while the tab is hidden. */
   soon(): void;
   stop(): void;
 }

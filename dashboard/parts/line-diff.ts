@@ -5,7 +5,7 @@ export interface DiffLine {
   readonly newLine?: number;
 }
 
-/** More differences than this nobody reads, and finding the fewest would take long. */
+/** More differences than this are unreadable, and finding the fewest would take long. */
 const differencesMax = 800;
 
 /** The fewest lines to take away and add that make one text of the other (Myers); undefined when they have too little in common. */

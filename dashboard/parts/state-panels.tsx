@@ -39,7 +39,7 @@ export function Failed({ error, onRetry }: { readonly error: ApiFailure; onRetry
 
 const namespacesShown = 8;
 
-/** Asking again for what one may not see helps nobody; what one may see does. */
+/** Retrying a forbidden namespace does not help; a list of the allowed ones does. */
 function Elsewhere({ me, namespace }: ViewContext) {
   return (
     <div class="state-panel" role="alert">

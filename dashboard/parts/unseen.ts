@@ -1,5 +1,5 @@
 /**
- * Characters that nobody sees and that change what others see: controls, direction marks and overrides, zero widths, tag characters, fillers.
+ * Invisible characters that change how others are shown: controls, direction marks and overrides, zero widths, tag characters, fillers.
  * The signs that stand before Arabic numbers are of the same class and can be seen.
  */
 export const unseenInNames = /\u034F|[[\p{Cc}\p{Cf}\u115F\u1160\u3164\uFFA0]--[\t\n\u0600-\u0605\u06DD\u070F\u08E2]]/gv;

@@ -8,11 +8,11 @@ export interface Column<Row> {
   /** A grid track: "2fr", "6rem". */
   readonly track: string;
   readonly align?: "end";
-  /** Where it stands on a narrow screen: two lines, each with something at its end, and a button beside both. */
+  /** Its position on a narrow screen: two lines, each with something at its end, and a button beside both. */
   readonly narrow: "first" | "first-end" | "second" | "second-end" | "action" | "hidden";
   /** Where there is no room for every column: the order in which columns are left out, lowest number first. Absent = never. */
   readonly drop?: number;
-  /** Its values mean nothing without the heading, which a narrow screen has no line for: there it stands before each of them. */
+  /** Its values mean nothing without the heading, which a narrow screen has no line for: there the heading is shown before each of them. */
   readonly labelled?: boolean;
   cell(row: Row): ComponentChildren;
 }

@@ -26,7 +26,7 @@ export function ConnectAgent() {
   );
 }
 
-/** A mistyped name looks like a healthy namespace that nobody has used. */
+/** A mistyped name looks like a healthy, unused namespace. */
 export function NotThereYet() {
   const { me, namespace } = useView();
   if (me.namespaces.includes(namespace) || me.namespacesOmitted !== undefined) return null;

@@ -18,14 +18,14 @@ const known: Readonly<Record<string, readonly [label: string, meaning?: string]>
   used_memory_bytes: ["Memory in use"],
   sqlite_version: ["SQLite version"],
   server_version: ["Server version"],
-  seal: ["On its way", "This namespace is being copied, moved or filled by somebody who runs the server."],
+  seal: ["On its way", "The operator is copying, moving or filling this namespace."],
   wal_bytes: ["Beside the file", "The newest changes, safe on disk already; they move into the file by themselves."],
   free_bytes_inside: ["Room to reuse", "Space that removed data left in the file; new data takes it first."],
-  tombstones: ["Removed names remembered", "So that the versions of a key that is written again go on where they were."],
+  tombstones: ["Removed names remembered", "So that the versions of a key that is written again continue where they ended."],
   entries: ["Entries", "Everything that is stored now, of every kind."],
   log_rows: ["Changes in history", "How many are kept now; on PostgreSQL an estimate over all namespaces."],
   request_keys: ["Requests remembered", "So that a call that is sent twice is done once."],
-  base: ["Went on after", "Where history went on after an older backup was put back, or a replica took over."],
+  base: ["Continued after", "Where history continued after an older backup was restored, or a replica took over."],
   gaps: ["Numbers left out", "When history goes back, the numbers that were given before are skipped, so that none is given twice."],
   journal_mode: ["Way of writing", "wal: readers never wait for a writer."],
   synchronous: ["Flushed to disk", "FULL: every change, before it is answered."],
@@ -44,7 +44,7 @@ const known: Readonly<Record<string, readonly [label: string, meaning?: string]>
   clock_difference_ms: ["Clock is off by", "The store's clock against this server's."],
 };
 
-/** What everybody wants to know; the rest is for whoever runs the server. */
+/** The facts for every reader; the rest is for the operator. */
 const first = ["revision", "compacted_revision", "file_bytes", "used_memory_bytes", "file", "sqlite_version", "server_version", "seal"];
 
 export function storeFacts(facts: Readonly<Record<string, unknown>>): { readonly shown: readonly StoreFact[]; readonly details: readonly StoreFact[] } {
@@ -64,7 +64,7 @@ const ownName = (name: string): string => {
 function valueText(name: string, value: unknown): string {
   if (name === "compacted_revision") return value === 0 ? "the first change" : `change ${formatNumber(Number(value) + 1)}`;
   if (name === "base" && value === 0) return "never went back";
-  // Each is the last number that was kept, and the one after which it went on.
+  // Each gap has the last revision that was kept and the one after which numbering resumed.
   if (name === "gaps" && Array.isArray(value)) return value.map(([kept, base]) => `${formatNumber(kept + 1)} to ${formatNumber(base)}`).join(", ") || "none";
   if (typeof value === "number") return name.endsWith("_ms") ? `${formatNumber(value)} ms` : /bytes/i.test(name) ? formatBytes(value) : formatNumber(value);
   if (typeof value === "boolean") return value ? "yes" : "no";

@@ -64,7 +64,7 @@ function Store({ health }: { readonly health: Health }) {
       />
       {details.length > 0 && (
         <details class="more-facts">
-          <summary>For whoever runs the server</summary>
+          <summary>For the operator of the server</summary>
           <dl>
             {details.map(({ name, label, value, meaning }) => (
               <div key={name}>

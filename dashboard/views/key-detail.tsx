@@ -19,7 +19,7 @@ import { DeleteKeyDialog, EditKeyDialog } from "./key-dialogs.tsx";
 export function KeyDetailView({ name }: { readonly name: string }) {
   const { api, namespace, canWrite } = useView();
   const [action, setAction] = useState<"edit" | "delete">();
-  // The dialog keeps what it was opened with: the page behind it goes on.
+  // The dialog keeps its initial data while the page behind it updates.
   const [opened, setOpened] = useState<KeyView>();
   const query = useQuery<KeyView>(`${api}/key${queryText({ key: name })}`, ({ kind, subject }) => kind === "state" && subject === name);
   const entry = query.data;

@@ -62,7 +62,7 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
     if (current === null || current === undefined)
       return before.version === 0
         ? "It could not be created."
-        : "Meanwhile the key was deleted or has expired, so nothing was written. Save again to create it anew with your value.";
+        : "The key was deleted or has expired in the meantime, so nothing was written. Save again to create it with your value.";
     return (
       <>
         <p>
@@ -90,8 +90,8 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
         </FieldInput>
       ) : (
         <p>
-          <Name text={key} /> is at version {based.version}. Saving makes the next one, under your name; if somebody else writes first, nothing is changed and you are shown what
-          they wrote.
+          <Name text={key} /> is at version {based.version}. Saving makes the next one, under your name; if another writer is first, nothing is changed and you are shown what they
+          wrote.
         </p>
       )}
       <FieldInput label="Value (JSON)" error={problem}>

@@ -35,7 +35,7 @@ export function LeasesView() {
     keyOf: ({ resource }) => resource,
     subjectOf: ({ kind, subject }) => (kind === "lease" ? subject : kind === "workflow" ? `workflow/${subject}` : undefined),
     newcomers: "anywhere",
-    // Whoever joins the line leaves no trace in history.
+    // Joining the queue leaves no trace in history.
     everyMs: 2_000,
   });
   if (pages.first !== undefined) noteServerTime(pages.first.nowMs);
@@ -155,8 +155,8 @@ export function ReleaseDialog({ lease, onClose }: { readonly lease: LeaseRow; on
           </>
         )}{" "}
         at once
-        {lease.waiting > 0 ? `, and the first of ${lease.waiting} in line gets it` : ", and anybody can take it"}. What <Name text={lease.holder} mono={false} /> writes under token{" "}
-        {lease.token} after that is refused{lease.runId === undefined ? "" : "; the run can be claimed again, its steps stay"}.
+        {lease.waiting > 0 ? `, and the first of ${lease.waiting} in line gets it` : ", and any agent can take it"}. What <Name text={lease.holder} mono={false} /> writes under
+        token {lease.token} after that is refused{lease.runId === undefined ? "" : "; the run can be claimed again, its steps stay"}.
       </p>
       <p class="muted">Agents do not notice until their next call: be sure that it no longer works on it.</p>
     </Confirm>

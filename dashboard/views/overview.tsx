@@ -95,7 +95,7 @@ function Counts({ overview: { counts, failedRuns }, namespace }: { readonly over
   ];
   const tiles: readonly (readonly [string, number, NamespaceView, string | undefined])[] = [
     ["Runs", counts.runs, "runs", runs.join(" · ")],
-    ["Leases held", counts.leases, "leases", counts.waiting === 0 ? "nobody waits" : `${formatNumber(counts.waiting)} waiting`],
+    ["Leases held", counts.leases, "leases", counts.waiting === 0 ? "none waiting" : `${formatNumber(counts.waiting)} waiting`],
     ["Keys", counts.keys, "keys", undefined],
     ["Journal", counts.journal, "journal", undefined],
     ["Notes", counts.notes, "knowledge", undefined],

@@ -104,7 +104,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
       )}
       <Panel title="Who had it">
         <RunChart timeline={timeline} finished={finished} />
-        {!timeline.some(({ what }) => what === "claimed" || what === "step") && <Empty title="Nobody has taken it yet">An agent takes it with workflow_claim.</Empty>}
+        {!timeline.some(({ what }) => what === "claimed" || what === "step") && <Empty title="No agent has taken it yet">An agent takes it with workflow_claim.</Empty>}
       </Panel>
       <div class="grid">
         <RunSteps detail={detail} />
@@ -116,7 +116,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
   );
 }
 
-/** After these nobody is known to work on a run that was not ended. */
+/** After these events an unfinished run has no known worker. */
 const handing: readonly string[] = ["claimed", "taken over", "lapsed", "returned", "done", "failed", "cancelled"];
 
 /** Says that an agent stopped and none has taken over, which the status "waiting" alone does not. */
@@ -199,7 +199,7 @@ function Timeline({ timeline, complete }: { readonly timeline: RunDetail["timeli
   );
 }
 
-/** Somebody else has it by now, or nobody: said, instead of doing something to the wrong one. */
+/** Another agent has the run by now, or none: say so instead of acting on the wrong one. */
 function explainLost(error: unknown, run: Pick<Run, "agent">): string | undefined {
   if (!(error instanceof ApiFailure) || error.status !== 409) return undefined;
   if (error.code === "workflow_finished") return "The run has ended meanwhile; there is nothing left to do.";

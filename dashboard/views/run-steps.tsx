@@ -44,7 +44,7 @@ export function RunSteps({ detail: { run, input, steps, moreSteps, timeline } }:
       setError(asFailure(failure));
     }
   };
-  /** From the step before, or from when somebody took the run in between: the time nobody worked is not the step's. */
+  /** From the step before, or from a claim in between: idle time does not count as the step's. */
   const tookMs = (index: number): number | undefined => {
     const { atMs } = all[index] as Step;
     const before = all[index + 1]?.atMs;

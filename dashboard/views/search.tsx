@@ -40,7 +40,7 @@ export function SearchView() {
     return () => clearTimeout(timer);
   }, [typed]);
   useEffect(() => box.current?.focus(), []);
-  // An answer to a question is not kept up to date while it is read: lines that move under the eye help nobody.
+  // An answer to a question is not kept up to date while it is read: lines that move while being read are no help.
   const answer = useQuery<SearchAnswer>(asked.trim() === "" ? undefined : `${api}/search${queryText({ q: asked })}`, () => false);
   return (
     <>

@@ -89,7 +89,7 @@ export function TokensView({ me }: { readonly me: Me }) {
           }
         </AnswerPanel>
       ) : (
-        <Empty title="Only admins see tokens">Ask somebody with the role admin.</Empty>
+        <Empty title="Only admins see tokens">Ask an administrator.</Empty>
       )}
       {creating && (
         <NewTokenDialog
@@ -229,8 +229,8 @@ function RevokeDialog({ token, onRevoked, onClose }: { readonly token: TokenRow;
   return (
     <Confirm title="Revoke this token?" action="Revoke the token" danger act={act} onClose={onClose}>
       <p>
-        Whoever uses <Name text={token.name} mono={false} /> is refused within seconds, on every server of this store. It cannot be taken back; what it did stays in history under
-        its name.
+        Calls with the token <Name text={token.name} mono={false} /> are rejected within seconds, on every server of this store. This cannot be undone; what it did stays in history
+        under its name.
       </p>
     </Confirm>
   );

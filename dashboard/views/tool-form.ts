@@ -64,7 +64,7 @@ const listed = (texts: readonly string[]): string => (texts.length < 2 ? texts.j
 
 export type Entered = Readonly<Record<string, string>>;
 
-/** The arguments that a filled form stands for, or what is wrong in which field. An empty field is left out. */
+/** The arguments that a filled form represents, or what is wrong in which field. An empty field is left out. */
 export function argumentsOf(parameters: readonly FormField[], entered: Entered): { readonly args: Record<string, unknown>; readonly problems: Readonly<Record<string, string>> } {
   const args: Record<string, unknown> = {};
   const problems: Record<string, string> = {};
@@ -91,7 +91,7 @@ export function argumentsOf(parameters: readonly FormField[], entered: Entered):
   return { args, problems };
 }
 
-/** The form that stands for these arguments. */
+/** The form that represents these arguments. */
 export function enteredOf(parameters: readonly FormField[], args: Readonly<Record<string, unknown>>): Entered {
   const entered: Record<string, string> = {};
   for (const { name, kind } of parameters) {

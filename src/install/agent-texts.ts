@@ -1,4 +1,4 @@
-/** What agents are told about Holdfast: skills for clients that have them, one page of instructions for the others. plugin/skills is written from here. */
+/** Texts about Holdfast for agents: skills for clients that support them, one page of instructions for the others. plugin/skills is written from here. */
 export interface Skill {
   readonly name: string;
   /** When to use it: the only part a client reads before that. */
@@ -13,7 +13,7 @@ export interface AgentTexts {
   readonly instructions?: string;
 }
 
-/** A part of a text with the tools that it names: it is told only where all of them are offered, and none of `without` is. */
+/** A part of a text with the tools that it names: included only if all of them are offered, and none of `without`. */
 interface Passage {
   readonly text: string;
   readonly needs?: readonly string[];
@@ -57,7 +57,7 @@ Call \`checkpoint\` with a \`description\` when a piece is done, after a decisio
 - \`description\`: what is true now and what comes next, in one or two sentences. Name files, commands and numbers.
 - \`highlights\`: decisions and findings that must not be lost, one line each. They add up over the session.
 - \`activeFiles\`: what you have open. Branch and commit are found automatically.
-- \`workContext\`: what somebody without this conversation needs to go on.
+- \`workContext\`: what a reader without this conversation needs to continue.
 
 Good: "Retry queue moved to src/queue.ts; 3 of 5 tests pass, flush on shutdown still loses the last item. Next: await drain() in stop()."
 Bad: "Made progress on the queue."
@@ -93,7 +93,7 @@ Call \`save_knowledge\` with
 - \`id\`: a short lasting name, such as \`deploy-needs-vpn\`. The same id replaces the note; history keeps the old one.
 - \`content\`: the fact first, then why, then how to check it. A few sentences.
 - \`keywords\`: other words for it, also those that are not in the text.
-- \`questions\`: 3 to 5 questions that it answers, in the words of somebody who has not read it, one of them in English.
+- \`questions\`: 3 to 5 questions that it answers, in the words of a person who has not read it, one of them in English.
 - \`source\`: where it comes from: a file, a person, an experiment.
 
 Replace rather than add: \`supersedes\` retires the note that is no longer true.
@@ -105,7 +105,7 @@ Do not save guesses as facts, secrets, or what the repository already says in it
     name: "handoff",
     needs: ["workflow_create", "workflow_claim", "workflow_checkpoint"],
     description:
-      "Hand unfinished work to another agent or a later session, or take it over, with Holdfast's runs. Use when stopping before the work is done, when splitting work between agents, and when picking up what somebody else began.",
+      "Hand unfinished work to another agent or a later session, or take it over, with Holdfast's runs. Use when stopping before the work is done, when splitting work between agents, and when picking up what another agent began.",
     body: [
       `# Handoff
 
@@ -126,8 +126,8 @@ Do not save guesses as facts, secrets, or what the repository already says in it
       { needs: ["resume", "workflow_discover"], text: "#. `resume`, then `workflow_discover` with `claimable: true`.\n" },
       { needs: ["workflow_discover"], without: ["resume"], text: "#. `workflow_discover` with `claimable: true`.\n" },
       "#. `workflow_claim` before the first change. Exactly one agent wins; when you are refused, take another run.\n",
-      { needs: ["workflow_resume"], text: "#. `workflow_resume` gives the input and the recorded steps. Go on after the last one; do not repeat it.\n" },
-      "#. `workflow_checkpoint` after every step keeps the claim alive. On `claim_lost` stop at once: somebody else is at work.\n",
+      { needs: ["workflow_resume"], text: "#. `workflow_resume` gives the input and the recorded steps. Continue after the last one; do not repeat it.\n" },
+      "#. `workflow_checkpoint` after every step keeps the claim alive. On `claim_lost` stop at once: another agent is at work.\n",
       { needs: ["workflow_finish"], text: "#. `workflow_finish` with `done` and a result, or `failed` and a reason.\n" },
       {
         needs: ["lease_acquire"],
@@ -196,7 +196,7 @@ export function agentTexts(tools: readonly string[]): AgentTexts {
   };
 }
 
-/** Lists are numbered after it is known which of their items are told. */
+/** Lists are numbered after the included items are known. */
 function numbered(text: string): string {
   let number = 0;
   return text

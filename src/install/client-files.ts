@@ -34,10 +34,10 @@ export async function readClientFile(path: string, roots: readonly string[]): Pr
 async function confined(path: string, roots: readonly string[]): Promise<string> {
   const entry = await lstat(path).catch(ignoreMissing);
   const real = entry === undefined ? join(await realFolder(dirname(resolve(path))), basename(path)) : await realpath(path).catch(() => undefined);
-  if (real === undefined) throw unusable(path, "is a link that leads nowhere");
+  if (real === undefined) throw unusable(path, "is a broken symbolic link");
   const allowed = await Promise.all(roots.map((root) => realFolder(resolve(root))));
   if (!allowed.some((root) => real.startsWith(root.endsWith(sep) ? root : root + sep)))
-    throw unusable(path, "leads out of the folder it belongs to", "Replace the link by a file, or change the file it leads to by hand.");
+    throw unusable(path, "points outside its folder", "Replace the link with a file, or edit its target by hand.");
   return real;
 }
 
@@ -46,7 +46,7 @@ async function realFolder(folder: string): Promise<string> {
   const real = await realpath(folder).catch(ignoreMissing);
   if (real !== undefined) return real;
   // A link that leads nowhere is there, and yet has no real path.
-  if ((await lstat(folder).catch(ignoreMissing)) !== undefined) throw unusable(folder, "is a link that leads nowhere");
+  if ((await lstat(folder).catch(ignoreMissing)) !== undefined) throw unusable(folder, "is a broken symbolic link");
   const parent = dirname(folder);
   return parent === folder ? folder : join(await realFolder(parent), basename(folder));
 }
@@ -57,7 +57,7 @@ export interface FileWriteOptions {
   readonly folderMode: number;
 }
 
-/** Puts a whole new file in the place of the old one, so that nobody ever reads half of it. Gives the folders it had to make, outermost first. */
+/** Puts a whole new file in the place of the old one, so that no reader ever sees half of it. Returns the folders it had to create, outermost first. */
 export async function replaceFile(realPath: string, text: string, { mode, folderMode }: FileWriteOptions): Promise<string[]> {
   const made = await makeFolders(dirname(realPath), folderMode);
   const old = await stat(realPath).catch(ignoreMissing);
@@ -123,7 +123,7 @@ export async function findBackups(realPath: string): Promise<string[]> {
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === "ELOOP") throw unusable(error.path ?? "A file", "is a link that leads nowhere");
+  if (error.code === "ELOOP") throw unusable(error.path ?? "A file", "is a broken symbolic link");
   if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
   return undefined;
 }

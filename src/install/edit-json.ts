@@ -72,9 +72,9 @@ export function openJson(path: string, original: string | undefined) {
   function change(keys: JsonPath, changed: string, expected: (data: JsonRecord) => void): void {
     const next = structuredClone(data);
     expected(next);
-    // A name that stands twice in one object, for example: the client and the editor would each take another one.
+    // For example a duplicate name in one object: the client and this editor might each use a different one.
     if (canonicalJson(readJson(path, changed)) !== canonicalJson(next))
-      throw unusable(path, `${keys[0]} cannot be changed without touching something else`, "Look for a name that stands there twice.");
+      throw unusable(path, `${keys[0]} cannot be changed without changing something else`, "Look for a duplicate name.");
     text = changed;
     data = next;
   }
@@ -101,7 +101,7 @@ export function openJson(path: string, original: string | undefined) {
       change(keys, withoutNode(text, keys), (next) => deleteAt(next, keys));
       return file;
     },
-    /** Takes away what was left empty, from the inside out, unless it stood there before. */
+    /** Takes away what was left empty, from the inside out, unless it existed before. */
     prune(keys: JsonPath, before: string | undefined) {
       const earlier = before === undefined ? {} : readJson(path, before.replace(byteOrderMark, ""));
       for (let depth = keys.length; depth > 0; depth -= 1) {
@@ -128,9 +128,9 @@ function readJson(path: string, text: string): JsonRecord {
   if (first !== undefined) {
     const line = lineOf(text, first.offset);
     const column = first.offset - text.lastIndexOf("\n", first.offset - 1);
-    throw unusable(`${path}:${line}:${column}`, `not valid JSON (${wordsOf(printParseErrorCode(first.error))})`, "Correct the file, or move it away, and run this again.");
+    throw unusable(`${path}:${line}:${column}`, `not valid JSON (${wordsOf(printParseErrorCode(first.error))})`, "Correct the file, or move it away, and run the command again.");
   }
-  if (!isRecord(data)) throw unusable(path, "does not hold a JSON object");
+  if (!isRecord(data)) throw unusable(path, "is not a JSON object");
   return data;
 }
 

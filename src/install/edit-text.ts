@@ -34,7 +34,7 @@ function findBlock(path: string, text: string): { readonly start: number; readon
   const stop = text.indexOf(end, Math.max(start, 0));
   if (start === -1 && stop === -1) return undefined;
   if (start === -1 || stop === -1 || text.includes(begin, start + 1))
-    throw unusable(path, `the marks ${begin} and ${end} do not stand there once each`, "Remove what is left of the block by hand.");
+    throw unusable(path, `the marks ${begin} and ${end} must each occur once`, "Remove the rest of the block by hand.");
   return { start, end: stop + end.length };
 }
 
@@ -47,7 +47,7 @@ export function ownFile(path: string, what: string, content: string): Insertion 
     what,
     add(text) {
       if (text !== undefined && text.trim() !== "" && !text.includes(ownership))
-        throw unusable(path, "is there already and was not written by Holdfast", "Move it away, or use --server-only.");
+        throw unusable(path, "already exists and was not written by Holdfast", "Move it away, or use --server-only.");
       return content;
     },
     remove: (text) => (text.includes(ownership) ? undefined : text),

@@ -85,7 +85,7 @@ function findTable(path: string, text: string, keys: readonly string[], { below 
     if (statement.kind === "header") {
       inside = statement.keys;
       const matches = startsWith(inside, keys) && (below ? inside.length > keys.length : inside.length === keys.length);
-      if (matches && found !== undefined && !below) throw unusable(`${path}:${lineOf(text, statement.start)}`, `[${keys.join(".")}] stands there twice`);
+      if (matches && found !== undefined && !below) throw unusable(`${path}:${lineOf(text, statement.start)}`, `[${keys.join(".")}] is defined twice`);
       if (matches) found ??= statement;
     } else if (found !== undefined && inside === found.keys) pairs.push(statement);
     else if (startsWith([...inside, ...statement.keys], keys) || (inside.length === 0 && statement.keys.length < keys.length && startsWith(keys, statement.keys)))
@@ -107,7 +107,7 @@ function readStatements(path: string, text: string): Statement[] {
   let pairs = new Set<string>();
   let at = text.startsWith("\uFEFF") ? 1 : 0;
   const fail = (problem: string): never => {
-    throw unusable(`${path}:${lineOf(text, Math.min(at, text.length))}`, `not valid TOML (${problem})`, "Correct the file, or move it away, and run this again.");
+    throw unusable(`${path}:${lineOf(text, Math.min(at, text.length))}`, `not valid TOML (${problem})`, "Correct the file, or move it away, and run the command again.");
   };
   while (at < text.length) {
     const blank = /^[ \t\r\n]*(?:#[^\n]*)?(?:\n|$)/.exec(text.slice(at));
@@ -124,9 +124,9 @@ function readStatements(path: string, text: string): Statement[] {
     if (kind === "header") {
       if (!text.startsWith("]".repeat(brackets.length), at)) fail("a table's name is not closed");
       at += brackets.length;
-      // Each item of a list begins anew, with tables of its own below it.
+      // Each item of an array of tables has its own tables below it.
       if (brackets === "[[") tables = tables.filter((table) => !startsWith(table, keys));
-      else if (tables.some((table) => table.length === keys.length && startsWith(table, keys))) fail("a table stands there twice");
+      else if (tables.some((table) => table.length === keys.length && startsWith(table, keys))) fail("a table is defined twice");
       else tables.push(keys);
       pairs = new Set();
     } else {
@@ -134,11 +134,11 @@ function readStatements(path: string, text: string): Statement[] {
       at += 1;
       skipValue();
       const name = JSON.stringify(keys);
-      if (pairs.has(name)) fail("a name stands there twice");
+      if (pairs.has(name)) fail("a name is defined twice");
       pairs.add(name);
     }
     const rest = /^[ \t]*(?:#[^\n]*)?\r?(?:\n|$)/.exec(text.slice(at));
-    if (rest === null) fail("something follows where the line should end");
+    if (rest === null) fail("unexpected text at the end of the line");
     at += rest?.[0].length ?? 0;
     statements.push({ kind, keys, start: lineStart, end: at });
   }
@@ -170,7 +170,7 @@ function readStatements(path: string, text: string): Statement[] {
       } else if (/^[\]}]/.test(rest)) {
         depth -= 1;
         at += 1;
-        if (depth < 0) fail("a bracket is closed that was not opened");
+        if (depth < 0) fail("a closing bracket has no opening one");
       } else if (rest.startsWith("#") && depth > 0) at += /^[^\n]*/.exec(text.slice(at))?.[0].length ?? 0;
       else if (depth === 0 && /^[\r\n#]/.test(rest)) break;
       else at += 1;

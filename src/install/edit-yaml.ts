@@ -55,9 +55,9 @@ function readYaml(path: string, text: string): Document.Parsed {
   const [problem] = document.errors;
   if (problem !== undefined) {
     const line = text.slice(0, problem.pos[0]).split("\n").length;
-    throw unusable(`${path}:${line}`, `not valid YAML (${problem.code.toLowerCase().replaceAll("_", " ")})`, "Correct the file, or move it away, and run this again.");
+    throw unusable(`${path}:${line}`, `not valid YAML (${problem.code.toLowerCase().replaceAll("_", " ")})`, "Correct the file, or move it away, and run the command again.");
   }
-  if (document.contents !== null && !isMap(document.contents)) throw unusable(path, "does not hold a YAML map");
+  if (document.contents !== null && !isMap(document.contents)) throw unusable(path, "is not a YAML mapping");
   return document;
 }
 
@@ -83,7 +83,7 @@ const pairOf = (map: unknown, key: string): Pair<Node, Node> | undefined =>
 
 const startOf = (node: Node): number => node.range?.[0] ?? 0;
 
-/** Member by member where the entry stands, so that what the user wrote beside them, comments too, stays; undefined where it is not written in block style. */
+/** Edits an existing entry member by member, so that the user's other members and comments are kept; undefined where it is not written in block style. */
 function changeInPlace(
   path: string,
   text: string,
@@ -193,6 +193,6 @@ function holds(path: string, text: string, expected: unknown): boolean {
 
 function written(path: string, document: Document.Parsed, expected: unknown): string {
   const text = document.toString(format);
-  if (!holds(path, text, expected)) throw unusable(path, "cannot be changed without touching something else", "Change it by hand.");
+  if (!holds(path, text, expected)) throw unusable(path, "cannot be changed without changing something else", "Change it by hand.");
   return text === "{}\n" ? "" : text;
 }

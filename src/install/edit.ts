@@ -9,12 +9,12 @@ export interface Edit {
   add(text: string | undefined): string | undefined;
   /**
    * The text without our part; undefined when nothing else is in the file, so that it can go.
-   * `before` is the file as it was before the first installation, where a backup tells: what stood there then stays, even when empty.
+   * `before` is the file as it was before the first installation, known from a backup: what existed then is kept, even if it is empty.
    */
   remove(text: string, before: string | undefined): string | undefined;
 }
 
-/** What an entry gets where the user has nothing in its place; "none": a reference to a variable that stands there goes. */
+/** What an entry gets where the user has nothing in its place; "none": an existing reference to a variable is removed. */
 export type Offered<Members> = Members | "none";
 
 /** An edit that always puts something in. */

@@ -31,7 +31,7 @@ export interface ChangeRequest {
   /** Flags for the server that is started, and those of them that its hooks must know. */
   readonly serverArgs: readonly string[];
   readonly hookArgs: readonly string[];
-  /** The names of the tools that the server offers: agents are told of no others. */
+  /** The names of the tools that the server offers: texts for agents mention no others. */
   readonly tools: readonly string[];
 }
 
@@ -79,7 +79,7 @@ export async function planChange(request: ChangeRequest, folders: ClientFolders,
     client: client.title,
     scope,
     changes: changes.map(({ path, what, action, diff }) => ({ path, what, action, diff })),
-    notes: [...notesOf(client, request, reach, changes.length), ...shared.map(({ path, title }) => `${path} stays as it is: ${title} uses it too.`)],
+    notes: [...notesOf(client, request, reach, changes.length), ...shared.map(({ path, title }) => `${path} is kept: ${title} uses it too.`)],
     apply: () => apply(changes, { scope, nowMs, dataFolder: folders.dataFolder, installation, action: request.action }),
   };
 }
@@ -136,7 +136,7 @@ async function isSetUp(client: Client, { folders, scope, reach, roots }: Circums
     try {
       if (text !== undefined && serverEdit(client, path, reach).remove(text, undefined) !== text) return true;
     } catch {
-      // Nobody can tell what is in it.
+      // Its content is unknown.
     }
   }
   return false;
@@ -160,7 +160,7 @@ async function planAdd(edit: Edit, roots: readonly string[]): Promise<FileChange
   if (after === file.text) return undefined;
   requireWritable(edit.path, file);
   const action = file.text === undefined ? "create" : after === undefined ? "delete" : "change";
-  // Also of a file that is ours as a whole: somebody may have written into it. One that goes leaves no copies, as with uninstalling.
+  // Also for a file that install created: the user may have edited it. One that goes leaves no copies, as with uninstalling.
   const backups = after === undefined ? await findBackups(file.realPath) : [];
   return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: file.text !== undefined && after !== undefined };
 }
@@ -199,7 +199,9 @@ function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: nu
   const { action, http, serverOnly } = request;
   if (action === "uninstall") return [];
   const hookless =
-    http !== undefined && !serverOnly && client === clients["claude-code"] ? ["Hooks were left out: they work on a store of this machine, not on a server elsewhere."] : [];
+    http !== undefined && !serverOnly && client === clients["claude-code"]
+      ? ["Hooks were left out, because they work with a store on this machine, not with a server elsewhere."]
+      : [];
   return [...tokenNote(client, request, reach), ...(reach.kind === "stdio" ? launchNote(reach.launch) : []), client.next, ...hookless];
 }
 
@@ -255,6 +257,6 @@ function failed(cause: unknown): HoldfastError {
   const { code, path } = cause as NodeJS.ErrnoException;
   return new HoldfastError(code === "ENOSPC" ? "storage_full" : "unavailable", `${path ?? "A file"} could not be written (${code ?? "unknown reason"}); nothing was changed.`, {
     cause,
-    hint: "Check that the folder may be written to.",
+    hint: "Check that the folder is writable.",
   });
 }

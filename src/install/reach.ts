@@ -22,15 +22,14 @@ export function reachOf(client: Client, request: ReachRequest, running: Running,
   const { command, args } = serverLaunch(running, scope);
   if (http === undefined) {
     if (tokenEnv !== undefined || tokenFile !== undefined)
-      throw invalidInput(tokenEnv === undefined ? "--token-file" : "--token-env", "goes with --http URL, a server that is running");
+      throw invalidInput(tokenEnv === undefined ? "--token-file" : "--token-env", "requires --http URL, the address of a running server");
     return { kind: "stdio", launch: { command, args: [...args, ...serverArgs] } };
   }
   const url = requireAddress(http);
-  if (serverArgs.length > 0)
-    throw invalidInput("--http", `cannot go with ${serverArgs.filter((arg) => arg.startsWith("--")).join(", ")}: a server that is running has its own settings`);
+  if (serverArgs.length > 0) throw invalidInput("--http", `cannot go with ${serverArgs.filter((arg) => arg.startsWith("--")).join(", ")}: a running server has its own settings`);
   const token = tokenVariable(client, request, url);
   if (client.takesHttp && tokenFile === undefined) return { kind: "http", url: http, ...(token === undefined ? {} : { token }) };
-  if (url.search !== "") throw invalidInput("--http", "must hold no query: others can read a process's arguments");
+  if (url.search !== "") throw invalidInput("--http", "must not contain a query, because other users can read a process's arguments");
   return { kind: "stdio", launch: { command, args: [...args, "connect", http, ...(tokenFile === undefined ? [] : ["--token-file", tokenFile])] } };
 }
 
@@ -38,19 +37,19 @@ function requireAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidInput("--http", "must be an http: or https: URL, for example http://127.0.0.1:8000/mcp");
   if (url.username !== "" || url.password !== "" || url.hash !== "")
-    throw invalidInput("--http", "must not hold a user, a password or a fragment: the file it is written to may be read by others");
+    throw invalidInput("--http", "must not contain a user, a password or a fragment, because other users may read the file it is written to");
   return url;
 }
 
-/** On this machine nobody needs a token unless the server was told so; elsewhere everybody does, or signs in. */
+/** On this machine callers need no token unless the server requires one; elsewhere every caller needs one or signs in. */
 function tokenVariable({ title, bearer }: Client, { tokenEnv, tokenFile }: ReachRequest, url: URL): TokenVariable | "none" | undefined {
   if (tokenEnv === noVariable) return noVariable;
   if (tokenEnv === undefined) return bearer === undefined || tokenFile !== undefined || isLoopbackAddress(url.hostname) ? undefined : { name: usualVariable, isAsked: false };
-  // Nothing of it is repeated: somebody may have given the token itself.
+  // The value is not repeated in the error: it may be the token itself.
   if (!/^[A-Za-z_]\w{0,127}$/.test(tokenEnv) || tokenEnv.startsWith("hf_"))
     throw invalidInput("--token-env", `must be the name of an environment variable, for example ${usualVariable}, or ${noVariable}; the token itself is never written`);
-  if (tokenFile !== undefined) throw invalidInput("--token-env", "cannot go with --token-file: the token is in one place");
-  if (bearer === undefined) throw invalidInput("--token-env", `${title} reads no reference to a variable in its file; give --token-file FILE instead`);
+  if (tokenFile !== undefined) throw invalidInput("--token-env", "cannot be combined with --token-file: pass the token in one way");
+  if (bearer === undefined) throw invalidInput("--token-env", `${title} cannot refer to a variable in its file; pass --token-file FILE instead`);
   return { name: tokenEnv, isAsked: true };
 }
 
@@ -58,7 +57,7 @@ function tokenVariable({ title, bearer }: Client, { tokenEnv, tokenFile }: Reach
 export function tokenNote({ title, variablesFrom = `where ${title} is started` }: Client, { http, tokenEnv, tokenFile }: ReachRequest, reach: Reach): string[] {
   if (http === undefined || tokenFile !== undefined || tokenEnv === noVariable) return [];
   if (reach.kind === "http" && reach.token !== undefined && reach.token !== noVariable)
-    return [`Set ${reach.token.name} to a token of that server ${variablesFrom}; holdfast token create makes one there.`];
+    return [`Set ${reach.token.name} to a token of that server ${variablesFrom}; create one there with holdfast token create.`];
   if (isLoopbackAddress(new URL(http).hostname)) return [];
-  return [`${title} reads no reference to a variable in its file: put a token of that server into a file that only you can read, and run this again with --token-file FILE.`];
+  return [`${title} cannot refer to a variable in its file. Put a token of that server into a file that only you can read, and run the command again with --token-file FILE.`];
 }

@@ -17,7 +17,7 @@ export interface Running {
  * A checkout and a global installation stay where they are: started by their path, they need neither npm's start-up time nor a PATH,
  * which programs with windows often lack. What lies in npx's cache or in one project's node_modules may be gone tomorrow, and a project's
  * configuration is for other machines too: there the installed command is started, by its name. Never npx: until the package is published,
- * whoever takes its name in the registry would run on those machines.
+ * a stranger who takes the name in the registry could run code on those machines.
  */
 export function serverLaunch({ execPath, script, platform }: Running, scope: InstallScope): Launch {
   const parts = script.split(/[\\/]/);

@@ -8,7 +8,7 @@ interface Line {
   readonly text: string;
 }
 
-/** The lines that differ, with a little of what stands around them. An absent text has no lines. */
+/** The lines that differ, with a little context. An absent text has no lines. */
 export function textDiff(before: string | undefined, after: string | undefined): string {
   const lines = compare(linesOf(before), linesOf(after));
   const shown = lines.map((_, i) => lines.slice(Math.max(0, i - contextLines), i + contextLines + 1).some(({ mark }) => mark !== " "));

@@ -78,7 +78,7 @@ export class Budget {
     }
     if (owner.waiting.length >= this.#ownerWaitingMax)
       throw new HoldfastError("unavailable", `${this.#ownerWaitingMax} ${this.#whatWaits}.`, {
-        hint: "Wait for answers before calling again, and send and ask for less at a time.",
+        hint: "Wait for answers before calling again, and use smaller requests and pages.",
       });
     return new Promise((go) => {
       const waiter = { holding, bytes, go };

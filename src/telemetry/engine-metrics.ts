@@ -20,11 +20,11 @@ export function watchEngine(meter: Meter, engine: Engine, namespace: string): vo
     if (last === undefined || atMs - last.atMs > freshMs) last = { atMs, probe: probe(meter, engine, namespace) };
     return last.probe;
   };
-  meter.gauge("holdfast_engine_up", "1 while the engine answers in time.", async () => [{ labels: [engine.name], value: (await look()).up ? 1 : 0 }], ["engine"]);
-  meter.gauge("holdfast_engine_probe_seconds", "How long the engine took to say how it is.", async () => (await look()).seconds);
+  meter.gauge("holdfast_engine_up", "1 while the engine responds in time.", async () => [{ labels: [engine.name], value: (await look()).up ? 1 : 0 }], ["engine"]);
+  meter.gauge("holdfast_engine_probe_seconds", "Duration of the engine's health check.", async () => (await look()).seconds);
   meter.gauge(
     "holdfast_engine_warnings",
-    "What a person should look at, by subject.",
+    "Findings that need an operator's attention, by subject.",
     async () => {
       const { up, warnings } = await look();
       return up ? abouts.map((about) => ({ labels: [about], value: warnings.filter((warning) => warning.about === about).length })) : undefined;

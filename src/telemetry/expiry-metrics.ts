@@ -8,10 +8,10 @@ const nothing = { start: "", end: "" };
 
 /**
  * What the sweep of this process found expired, by kind: a lease or claim that lapsed, a key, a session, an entry.
- * One that somebody takes before the sweep comes by counts as taken over instead.
+ * One that another agent takes before the sweep counts as taken over instead.
  */
 export function openExpiryMetrics(meter: Meter, engine: Engine): (namespace: string, count: number) => Promise<void> {
-  const expired = meter.counter("holdfast_expired_total", "Entries that this process found expired, by kind: lease and workflow are leases and claims that lapsed.", ["kind"]);
+  const expired = meter.counter("holdfast_expired_total", "Entries that this process found expired, by kind; lease and workflow are expired leases and claims.", ["kind"]);
   for (const kind of ["lease", "workflow"]) expired.of(kind);
   return async (namespace, count) => {
     const { revision } = await engine.read(namespace, [nothing], { limit: 1, values: false });

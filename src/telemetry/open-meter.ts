@@ -9,7 +9,7 @@ export interface OpenMeter extends Meter {
   collect(): Promise<readonly Family[]>;
 }
 
-/** Nobody who looks waits longer than this for one figure. */
+/** A scrape waits at most this long for one metric. */
 const readingMsMax = 2_000;
 
 class Sum implements CounterSeries {
@@ -54,7 +54,7 @@ export function openMeter(nowMs: () => number = () => performance.now()): OpenMe
     const found = known.get(name);
     if (found !== undefined) {
       if (found.type !== type || found.recorder === undefined || found.labels.join() !== labels.join())
-        throw new HoldfastError("internal", `The figure ${name} was named twice, as different things.`);
+        throw new HoldfastError("internal", `The metric ${name} was registered twice with different definitions.`);
       return found.recorder as R;
     }
     const made = make();

@@ -38,7 +38,7 @@ export function openTracer({ endpoint, headers, serviceName, version, sampleRati
   const exporter = new OtlpExporter<SpanRecord>({ endpoint, headers: parseHeaders(headers), log, body: (spans) => otlpBody(spans, source), ...pace });
   meter?.total(
     "holdfast_spans_total",
-    "Spans for the collector: sent, or dropped because it did not take them.",
+    "Spans for the collector: sent, or dropped because the collector did not accept them.",
     () => [
       { labels: ["sent"], value: exporter.sent },
       { labels: ["dropped"], value: exporter.dropped },
@@ -125,7 +125,7 @@ class RecordedSpan implements Span {
   }
 }
 
-/** What cannot be decoded is taken as it stands; what no header may hold is left out. */
+/** A value that cannot be decoded is used unchanged; one that is not allowed in a header is dropped. */
 function parseHeaders(list = ""): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const pair of list.split(",")) {

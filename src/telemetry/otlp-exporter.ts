@@ -24,7 +24,7 @@ const complaintEveryMs = 60_000;
 const worthAnotherTry = new Set([408, 429, 502, 503, 504]);
 
 /**
- * Sends what it is given to a collector, in the background and in batches. Whatever the collector does, nobody waits for it here and only so much is kept:
+ * Sends what it is given to a collector, in the background and in batches. Whatever the collector does, no call waits for it and the buffer is bounded:
  * what does not fit, or cannot be delivered, is dropped and counted.
  */
 export class OtlpExporter<Item> {

@@ -8,20 +8,20 @@ const delayResolutionMs = 20;
 /** The process itself, under the names that ready-made dashboards know. Returns the way to stop. */
 export function watchProcess(meter: Meter, version: string): () => void {
   const startedSeconds = Date.now() / 1_000 - process.uptime();
-  meter.gauge("holdfast_build_info", "Always 1; the labels say what runs.", () => [{ labels: [version, process.version], value: 1 }], ["version", "node"]);
-  meter.total("process_cpu_seconds_total", "Time on the processor, user and system.", () => {
+  meter.gauge("holdfast_build_info", "Always 1; the labels describe the running version.", () => [{ labels: [version, process.version], value: 1 }], ["version", "node"]);
+  meter.total("process_cpu_seconds_total", "Processor time used, user and system.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000_000;
   });
   meter.gauge("process_resident_memory_bytes", "Memory in use.", () => process.memoryUsage.rss());
-  meter.gauge("process_start_time_seconds", "When the process began, in seconds since 1970.", () => startedSeconds);
-  meter.gauge("process_open_fds", "Open descriptors; only where the system tells.", openDescriptors);
+  meter.gauge("process_start_time_seconds", "Start time of the process, in seconds since 1970.", () => startedSeconds);
+  meter.gauge("process_open_fds", "Open file descriptors, on systems that report them.", openDescriptors);
   meter.gauge("holdfast_heap_used_bytes", "JavaScript objects in memory.", () => process.memoryUsage().heapUsed);
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
   delay.enable();
   meter.gauge(
     "holdfast_event_loop_delay_seconds",
-    "How late the event loop was since the last look: above a tenth of a second everybody waits.",
+    "Event loop delay since the last scrape; above a tenth of a second every request is slow.",
     () => {
       const seconds = (nanoseconds: number): number => Math.max(0, Number.isFinite(nanoseconds) ? nanoseconds / 1e9 - delayResolutionMs / 1_000 : 0);
       const samples = [

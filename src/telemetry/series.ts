@@ -21,7 +21,7 @@ export class SeriesTable<S> {
   constructor(labels: LabelNames, make: () => S) {
     this.#labels = labels;
     this.#make = make;
-    // A figure without labels is there from the start: absent and zero are not the same to whoever watches it.
+    // A metric without labels exists from the start: absent and zero mean different things to a monitor.
     if (labels.length === 0) this.of();
   }
 

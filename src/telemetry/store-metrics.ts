@@ -9,21 +9,21 @@ const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** Calls of the store interface, over all namespaces together. */
 export function openStoreMetrics(meter: Meter): StoreObserver {
-  const commits = meter.counter("holdfast_commits_total", "Commits answered: committed, conflict (a check failed), replayed (a known request key) or the code of an error.", [
+  const commits = meter.counter("holdfast_commits_total", "Commits by outcome: committed, conflict (a check failed), replayed (a known request key) or an error code.", [
     "outcome",
   ]);
   const committed = commits.of("committed");
   const conflicts = commits.of("conflict");
-  const seconds = meter.histogram("holdfast_commit_seconds", "From handing a commit in to its durable answer, the wait for its batch included.", secondsBounds).of();
-  const batchSeconds = meter.histogram("holdfast_commit_batch_seconds", "One batch of commits in the engine.", secondsBounds).of();
-  const batchSizes = meter.histogram("holdfast_commit_batch_size", "Commits that shared one durable batch.", batchBounds).of();
-  const queue = meter.level("holdfast_commits_queued", "Commits waiting for a batch now.").of();
-  const watchers = meter.level("holdfast_watchers", "Watches of the store open now.").of();
-  const changes = meter.counter("holdfast_changes_total", "Changes that history records, by kind and operation: lease acquire, workflow claim, state set and so on.", [
+  const seconds = meter.histogram("holdfast_commit_seconds", "Time from submitting a commit to its durable answer, including the wait for its batch.", secondsBounds).of();
+  const batchSeconds = meter.histogram("holdfast_commit_batch_seconds", "Duration of one batch of commits in the engine.", secondsBounds).of();
+  const batchSizes = meter.histogram("holdfast_commit_batch_size", "Commits per durable batch.", batchBounds).of();
+  const queue = meter.level("holdfast_commits_queued", "Commits currently waiting for a batch.").of();
+  const watchers = meter.level("holdfast_watchers", "Open watches of the store.").of();
+  const changes = meter.counter("holdfast_changes_total", "Changes recorded in history, by kind and operation: lease acquire, workflow claim, state set and so on.", [
     "kind",
     "op",
   ]);
-  const takeovers = meter.counter("holdfast_takeovers_total", "Leases and claims that someone acquired after the previous holder let them lapse.", ["kind"]);
+  const takeovers = meter.counter("holdfast_takeovers_total", "Leases and claims acquired after the previous holder's had expired.", ["kind"]);
   for (const kind of ["lease", "workflow"]) takeovers.of(kind);
 
   const note = ({ writes }: PreparedCommit, result: CommitResult & { ok: true }): void => {

@@ -11,14 +11,10 @@ const refusals: Readonly<Record<string, { readonly member: string; readonly kind
 };
 
 export function openToolMetrics(meter: Meter): ToolObserver {
-  const calls = meter.counter("holdfast_tool_calls_total", "Calls of tools by outcome: ok, or the code of the error.", ["tool", "outcome"]);
-  const seconds = meter.histogram("holdfast_tool_call_seconds", "Calls of tools, from their arguments to their answer, time spent waiting in line included.", secondsBounds, [
-    "tool",
-  ]);
-  const inFlight = meter.level("holdfast_tool_calls_in_flight", "Calls of tools running now.").of();
-  const refused = meter.counter("holdfast_holds_refused_total", "Leases and claims asked for and not given, because somebody else has them or there is nothing to claim.", [
-    "kind",
-  ]);
+  const calls = meter.counter("holdfast_tool_calls_total", "Tool calls by outcome: ok or an error code.", ["tool", "outcome"]);
+  const seconds = meter.histogram("holdfast_tool_call_seconds", "Duration of tool calls, including time spent waiting in line.", secondsBounds, ["tool"]);
+  const inFlight = meter.level("holdfast_tool_calls_in_flight", "Tool calls in progress.").of();
+  const refused = meter.counter("holdfast_holds_refused_total", "Leases and claims refused, because another agent holds them or there is nothing to claim.", ["kind"]);
   for (const kind of ["lease", "workflow"]) refused.of(kind);
   return {
     began() {

@@ -10,7 +10,7 @@ export interface RemoteSpan {
 
 const stateCharactersMax = 512;
 
-/** Undefined for everything but a well-formed context: a trace that cannot be continued begins anew. Version 00, and later ones as far as 00 goes. */
+/** Undefined for everything but a well-formed context: a trace that cannot be continued is replaced by a new one. Version 00, and later ones as far as 00 goes. */
 export function parseTraceContext({ traceparent, tracestate }: TraceContext = {}): RemoteSpan | undefined {
   if (typeof traceparent !== "string" || traceparent.length > 200) return undefined;
   const found = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(traceparent.trim());

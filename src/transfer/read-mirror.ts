@@ -20,7 +20,7 @@ export async function readMirror(path: string): Promise<Reading> {
     else records.push(record);
   }
   const leftBehind: LeftBehind[] =
-    foreign === 0 ? [] : [{ what: "files of other namespaces", count: foreign, reason: "Import the folder that begins with @@ for itself, with --namespace." }];
+    foreign === 0 ? [] : [{ what: "files of other namespaces", count: foreign, reason: "Import the folder that begins with @@ separately, with --namespace." }];
   return { source: "mirror", records: records.sort((a, b) => timeOf(a) - timeOf(b)), problems, leftBehind };
 }
 

@@ -87,7 +87,7 @@ export class Arena {
   };
 }
 
-/** Waiting is pointless once a worker has ended that was to go on: its failure is the answer then. */
+/** Waiting is pointless once a worker has ended too early: its failure is the result. */
 export const whileAlive = <T>(workers: readonly WorkerProcess[], promise: Promise<T>): Promise<T> =>
   Promise.race([promise, ...workers.map((worker) => worker.ended.then(() => Promise.reject(new Error(`Worker ${worker.name} ended too early.`))))]);
 

@@ -11,7 +11,7 @@ export class CommitJournal {
     return [...this.#commits.values()];
   }
 
-  /** The revisions that changing commits were told they had taken. */
+  /** The revisions that commits received. */
   get acknowledged(): readonly { readonly client: string; readonly revision: Revision }[] {
     return this.commits.flatMap(({ client, answer, writes }) => {
       if (answer === undefined || answer === "refused") return [];

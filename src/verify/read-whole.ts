@@ -34,10 +34,10 @@ export async function readWhole(store: Store): Promise<Whole> {
     // Revisions only grow: if the last page is of the log's revision, so were those before it.
     if (state.revision === log.revision) return { ...log, ...state };
   }
-  throw new Error(`Somebody still writes to ${store.namespace}: it was never the same revision long enough to be read.`);
+  throw new Error(`Another process keeps writing to ${store.namespace}: its revision never stayed the same long enough to be read.`);
 }
 
-/** Everything live. Only for a store that nobody writes to any more: each page is of its own moment. */
+/** Everything live. Only for a store without writers: each page is read at its own moment. */
 export async function readWholeState(store: Store): Promise<Omit<Whole, "rows">> {
   const entries: Entry[] = [];
   let range: Range = everything;

@@ -1,17 +1,17 @@
 import type { Violation } from "./checkers/violation.ts";
 
-/** The promises that `holdfast verify` puts to the test, in the words of docs/guarantees.md. */
+/** The promises that `holdfast verify` tests, as docs/guarantees.md states them. */
 export const promises = {
   G1: "An acknowledged write survives kill -9 of any of our processes.",
   G3: "Compare-and-set never loses an update; exactly one racing writer wins.",
-  G4: "Revisions and versions only grow, without gaps, and are never given twice.",
+  G4: "Revisions and versions only grow, have no gaps and are never used twice.",
   G5: "A commit of several keys takes effect wholly at one revision, or not at all.",
   G6: "An entry is never gone before its time and never returned after it, by the engine's clock.",
-  G7: "A lease has at most one live holder, tokens grow for ever, and a write with a stale token is refused.",
-  G8: "A claim has one winner; the next claimant resumes from the last acknowledged step; the replaced worker changes nothing.",
+  G7: "A lease has at most one live holder, tokens only grow, and a write with a stale token is rejected.",
+  G8: "A claim has one winner; the next claimant resumes from the last acknowledged step; the replaced worker can change nothing.",
   G9: "The same request key and arguments give the same answer and no second effect.",
   G10: "A watch is ordered, unique, complete, atomic per revision and resumable.",
-  G11: "Every change stands in the history exactly once, and the history gives the state.",
+  G11: "Every change is in the history exactly once, and the history reproduces the state.",
 } as const;
 
 export type Guarantee = keyof typeof promises;
@@ -42,7 +42,7 @@ const violationsShown = 5;
 /** For people. Each guarantee is written when it is judged, the verdict at the end. */
 export class ReportText {
   readonly #written = new Map<Guarantee, boolean>();
-  /** Under which guarantee a campaign's figures were written: one that tests several is told once. */
+  /** The guarantee under which a campaign's figures are printed: a campaign that tests several is printed once. */
   readonly #toldAt = new Map<string, Guarantee>();
 
   guarantee({ id, promise, passed, figures, violations }: GuaranteeReport): string {

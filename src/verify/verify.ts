@@ -60,8 +60,8 @@ const campaigns: readonly Campaign[] = [
 /** Puts the promises to the test on this machine: real processes on the given store, killed, stopped and raced, and an audit of what they left. */
 export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), signal, onProgress, onJudged }: VerifyOptions): Promise<Report> {
   if (storeUrl?.startsWith("memory:"))
-    throw invalidInput("store", "verify needs a store that several processes can open; memory: lives in one. Name another with --store, or leave it out");
-  if (process.platform === "win32") throw invalidInput("verify", "needs a system on which processes can be stopped and continued (SIGSTOP); Windows has no such thing");
+    throw invalidInput("store", "verify needs a store that several processes can open, and memory: exists in one process only. Pass another --store, or none");
+  if (process.platform === "win32") throw invalidInput("verify", "needs a system on which processes can be stopped and continued (SIGSTOP); Windows does not support this");
   const startedMs = systemClock.nowMs();
   const place = storeUrl === undefined ? await mkdtemp(join(tmpdir(), "holdfast-verify-")) : undefined;
   const url = storeUrl ?? `sqlite:${join(place as string, "holdfast.db")}`;
@@ -126,7 +126,7 @@ async function untilCancelled<T>(campaign: Promise<T>, signal: AbortSignal | und
 const cancelWaitMs = 2_000;
 
 function requireWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new HoldfastError("cancelled", "verify was interrupted; its workers are ended and what it had stored is removed.");
+  if (signal?.aborted) throw new HoldfastError("cancelled", "verify was interrupted; its workers have ended and its data is removed.");
 }
 
 function judge(id: Guarantee, outcomes: readonly (CampaignResult & { readonly campaign: Campaign })[]): GuaranteeReport {

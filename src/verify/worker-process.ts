@@ -8,7 +8,7 @@ export interface WorkerCommand {
   readonly args: readonly string[];
 }
 
-/** What a worker is told first. `name` is also the writer of everything it commits. */
+/** A worker's first message. `name` is also the writer of everything it commits. */
 export interface Job extends JsonObject {
   readonly job: string;
   readonly name: string;
@@ -62,7 +62,7 @@ export class WorkerProcess {
         else reject(failure);
       });
     });
-    // Whoever awaits `ended` gets the failure; one that nobody awaits yet must not end the parent.
+    // Code that awaits `ended` gets the failure; a failure that is not awaited yet must not end the parent.
     this.ended.catch(() => {});
     this.send(job);
   }
@@ -93,7 +93,7 @@ export class WorkerProcess {
     this.#child.kill("SIGCONT");
   }
 
-  /** No more commands: the worker ends when it has done what it was told. */
+  /** No more commands: the worker ends when its jobs are done. */
   async finish(): Promise<void> {
     this.#child.stdin?.end();
     await this.ended;

@@ -67,7 +67,7 @@ export async function runVerifyWorker(
 
 const parentCheckMs = 500;
 
-/** A parent that was killed cannot end its workers, and some of them would go on for ever: an orphan is given to another parent, and ends itself then. */
+/** A parent that was killed cannot end its workers, and some of them would run forever: an orphan gets another parent, and then ends itself. */
 function endWithParent(): void {
   const parent = process.ppid;
   setInterval(() => {

@@ -157,7 +157,7 @@ describe("words", () => {
     expect(shown.map(({ label, value }) => `${label}: ${value}`)).toEqual(["Changes so far: 1,234", "History reaches back to: the first change", "Size on disk: 2.0 KB"]);
     expect(details.map(({ label, value }) => `${label}: ${value}`)).toEqual([
       "SQLite comes from: node",
-      "Went on after: never went back",
+      "Continued after: never went back",
       "Numbers left out: none",
       "Appendonly: yes",
       "Time of one question: 0.4 ms",

@@ -31,7 +31,7 @@ const views: readonly (readonly [name: string, path: string, texts: readonly (st
   ["search", "/ns/default/search?q=invoices", ["migrate-invoices", "Invoice ids are not dense", "Copying invoices"]],
   ["try it", "/ns/default/try/state_set", ["Set a key", "expected_version", "Not called yet"]],
   ["tokens", "/tokens", ["ci", "builds"]],
-  ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp", "Changes so far", "the first change", "For whoever runs the server"]],
+  ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp", "Changes so far", "the first change", "For the operator of the server"]],
   ["an empty namespace", "/ns/fresh", ["No run ended in the last 60 minutes", "Nothing was held", "No agent was here yet"]],
   ["no runs", "/ns/fresh/runs", ["No runs yet"]],
   ["no leases", "/ns/fresh/leases", ["Nothing is held"]],
@@ -125,9 +125,9 @@ describe("every view", () => {
     await using tab = await dashboard.open("/ns/default/health");
     const { page } = tab;
     await settled(page);
-    const meaning = page.getByText("So that the versions of a key that is written again go on where they were.");
+    const meaning = page.getByText("So that the versions of a key that is written again continue where they ended.");
     await expect.poll(() => meaning.isVisible()).toBe(false);
-    await page.getByText("For whoever runs the server").click();
+    await page.getByText("For the operator of the server").click();
     await meaning.waitFor();
     expect((await checkAccessibility(page)).faults).toEqual([]);
     expect(tab.faults).toEqual([]);

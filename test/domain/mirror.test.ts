@@ -196,8 +196,8 @@ keywords:
   });
 
   test("without its front matter is refused", () => {
-    expect(() => noteFromMarkdown("# Limits\n")).toThrow(/must begin with a front matter/);
-    expect(() => noteFromMarkdown("---\nformat: holdfast-note-1\n")).toThrow(/must begin with a front matter/);
+    expect(() => noteFromMarkdown("# Limits\n")).toThrow(/must begin with front matter/);
+    expect(() => noteFromMarkdown("---\nformat: holdfast-note-1\n")).toThrow(/must begin with front matter/);
   });
 });
 

@@ -114,7 +114,7 @@ describe("lists", () => {
     [["knowledge", "list", "zzz"], "No notes match.\n"],
     [["knowledge", "list", "--status", "archived"], "No notes match.\n"],
     [["session", "list"], "No sessions yet. Save one: holdfast session save ID CONTEXT\n"],
-    [["lease", "list"], "Nobody holds a lease now. Take one: holdfast lease acquire NAME\n"],
+    [["lease", "list"], "No lease is held now. Take one: holdfast lease acquire NAME\n"],
     [["namespace", "list"], "No namespaces yet. The first write makes one: holdfast set KEY VALUE\n"],
     [["workspace", "list"], "No workspaces yet. Save an entry in one: holdfast checkpoint DESCRIPTION\n"],
   ])("%j with nothing to list says what would fill it", async (args, text) => {

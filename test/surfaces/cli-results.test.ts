@@ -77,7 +77,7 @@ describe("lists are tables at any width", () => {
 
   test.each([
     [["ls"], "No keys yet. Set one: holdfast set KEY VALUE\n"],
-    [["ls", "zzz"], "No keys begin like this.\n"],
+    [["ls", "zzz"], "No keys begin with this text.\n"],
     [["workflow", "list"], "No runs yet. Create one: holdfast workflow create NAME\n"],
     [["workflow", "discover", "--tag", "a=b"], "No runs match.\n"],
     [["history", "log"], "No history yet. Every change is listed here: holdfast set KEY VALUE makes the first.\n"],

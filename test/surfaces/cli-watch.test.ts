@@ -70,7 +70,7 @@ describe("watch", () => {
   test("on a terminal it says first what it watches and from where", async () => {
     const { run } = openCommandLine({ terminal: true });
     for (const key of ["a", "b"]) await run(["set", key, "1"]);
-    expect((await run(["watch", "b", "--after", "1", "--count", "1"])).stderr).toBe("watching b from revision 1 on; Ctrl-C ends it\n");
+    expect((await run(["watch", "b", "--after", "1", "--count", "1"])).stderr).toBe("watching b from revision 1 on; press Ctrl-C to stop\n");
   });
 
   test.each([[["watch"]], [["watch", ""]], [["watch", "a", "b"]], [["watch", "a", "--after", "x"]], [["watch", "a", "--count", "0"]]])("%j is refused", async (args) => {

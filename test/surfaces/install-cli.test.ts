@@ -46,7 +46,7 @@ describe("install on a terminal", () => {
     const { code, stdout, applied } = await answer(["y\n"], ["install", "cursor"]);
     expect({ code, applied }).toEqual({ code: 0, applied: true });
     expect(stdout).toMatch(
-      /change \/home\/user\/\.cursor\/mcp\.json.*\(MCP server\)[\s\S]*\+ {3}\\u001b\[31mnew[\s\S]*Change these files\? \[y\/N\] Done\.\nKept as it was: .*\nRestart it\.\n$/,
+      /change \/home\/user\/\.cursor\/mcp\.json.*\(MCP server\)[\s\S]*\+ {3}\\u001b\[31mnew[\s\S]*Change these files\? \[y\/N\] Done\.\nOriginal kept as: .*\nRestart it\.\n$/,
     );
   });
 
@@ -61,7 +61,7 @@ describe("install on a terminal", () => {
   test("--dry-run does not ask, --yes does not ask either, and without anything to do nobody is asked", async () => {
     expect(await answer(["y\n"], ["install", "cursor", "--dry-run"])).toMatchObject({ code: 0, applied: false, stdout: expect.stringContaining("dry run") });
     expect(await answer([], ["install", "cursor", "--yes"])).toMatchObject({ code: 0, applied: true });
-    expect(await answer([], ["install", "cursor"], { changes: 0 })).toMatchObject({ code: 0, applied: false, stdout: "Cursor (user): everything is set up already.\n" });
+    expect(await answer([], ["install", "cursor"], { changes: 0 })).toMatchObject({ code: 0, applied: false, stdout: "Cursor (user): everything is already set up.\n" });
   });
 
   test("where nobody can be asked, the difference is shown and --yes is required", async () => {

@@ -66,11 +66,11 @@ describe("JSON", () => {
   test.each([
     ['{\n  "a": 1,\n  "b" 2\n}', /^f\.json:3:7: not valid JSON \(colon expected\); nothing was changed$/],
     ["{", /^f\.json:1:/],
-    ["[]", /does not hold a JSON object/],
-    ['"text"', /does not hold a JSON object/],
+    ["[]", /is not a JSON object/],
+    ['"text"', /is not a JSON object/],
     ['{"mcpServers": []}', /mcpServers is not an object/],
     ['{"mcpServers": "none"}', /mcpServers is not an object/],
-    ['{"mcpServers": {"a": 1}, "mcpServers": {"b": 2}}', /without touching something else/],
+    ['{"mcpServers": {"a": 1}, "mcpServers": {"b": 2}}', /without changing something else/],
   ])("%j is refused in words", (text, message) => {
     expect(() => json.add(text)).toThrow(message);
   });
@@ -139,13 +139,13 @@ describe("TOML", () => {
     ["[open\n", /name is not closed/],
     ["just words\n", /^f\.toml:1: not valid TOML/],
     ["a =\n", /a name without a value/],
-    ["a = 1 b = 2 ]\n", /closed that was not opened/],
+    ["a = 1 b = 2 ]\n", /closing bracket has no opening one/],
     ["a = just words\n", /^f\.toml:1: not valid TOML \(a value that is neither/],
-    ["a = 1\na = 2\n", /a name stands there twice/],
-    ["[x]\na = 1\n[x]\n", /a table stands there twice/],
+    ["a = 1\na = 2\n", /a name is defined twice/],
+    ["[x]\na = 1\n[x]\n", /a table is defined twice/],
     ['mcp_servers = { holdfast = { command = "x" } }\n', /^f\.toml:1: mcp_servers\.holdfast is written inside another value/],
     ['[mcp_servers]\nholdfast = { command = "x" }\n', /^f\.toml:2: .*inside another value/],
-    ["[mcp_servers.holdfast]\na=1\n[\"mcp_servers\".'holdfast']\nb=1\n", /stands there twice/],
+    ["[mcp_servers.holdfast]\na=1\n[\"mcp_servers\".'holdfast']\nb=1\n", /is defined twice/],
   ])("%j is refused in words", (text, message) => {
     expect(() => toml.add(text)).toThrow(message);
   });
@@ -198,7 +198,7 @@ describe("YAML", () => {
   test.each([
     ["a: [1\n", /^f\.yaml:\d+: not valid YAML/],
     ["a: 1\na: 2\n", /not valid YAML/],
-    ["- a\n", /does not hold a YAML map/],
+    ["- a\n", /is not a YAML mapping/],
     ["mcp_servers: 5\n", /mcp_servers is not a map/],
     ["a: 1\n---\nb: 2\n", /not valid YAML/],
   ])("%j is refused in words", (text, message) => {
@@ -253,7 +253,7 @@ describe("text", () => {
     }
     const inTheMiddle = "# A\n\n<!-- holdfast:begin -->\nold\n<!-- holdfast:end -->\n\n# B\n";
     expect(block.add(inTheMiddle)).toBe(inTheMiddle.replace("\nold\n", "\n## Ours\n\nDo this.\n"));
-    expect(() => block.add("<!-- holdfast:begin -->\n")).toThrow(/do not stand there once each/);
+    expect(() => block.add("<!-- holdfast:begin -->\n")).toThrow(/must each occur once/);
   });
 
   test("a file of our own is not put over one of the user's, and goes only while it says that it is ours", () => {

@@ -164,8 +164,8 @@ describe("what can go wrong", () => {
     await mkdir(dirname(link), { recursive: true });
     await makeLink(link, outside);
     const before = await tree();
-    await expect(change({ client: "cursor", scope: "project" })).rejects.toThrow(/leads out of the folder|leads nowhere/);
-    await expect(change({ action: "uninstall", client: "cursor", scope: "project" })).rejects.toThrow(/leads out of the folder|leads nowhere/);
+    await expect(change({ client: "cursor", scope: "project" })).rejects.toThrow(/points outside its folder|broken symbolic link/);
+    await expect(change({ action: "uninstall", client: "cursor", scope: "project" })).rejects.toThrow(/points outside its folder|broken symbolic link/);
     expect(await tree()).toEqual(before);
   });
 
@@ -196,7 +196,7 @@ describe("what can go wrong", () => {
     await symlink(".codeium", join(places.home, ".codeium"));
     const before = await tree();
     await expect(change({ client: "cursor" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("is read-only") });
-    await expect(change({ client: "windsurf" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("leads nowhere") });
+    await expect(change({ client: "windsurf" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("broken symbolic link") });
     expect(await tree()).toEqual(before);
   });
 
@@ -222,7 +222,7 @@ describe("what can go wrong", () => {
     const file = await readFile(path, "utf8");
     for (const client of ["codex", "gemini", "opencode"]) await change({ client, scope: "project" });
     const { notes } = await change({ action: "uninstall", client: "codex", scope: "project" });
-    expect(notes).toEqual([`${path} stays as it is: Gemini CLI uses it too.`, `${path} stays as it is: opencode uses it too.`]);
+    expect(notes).toEqual([`${path} is kept: Gemini CLI uses it too.`, `${path} is kept: opencode uses it too.`]);
     expect(await readFile(path, "utf8")).toContain("holdfast:begin");
     await change({ action: "uninstall", client: "opencode", scope: "project" });
     expect(await readFile(path, "utf8")).toContain("holdfast:begin");
@@ -278,15 +278,15 @@ describe("what can go wrong", () => {
     [{ client: "windsurf", scope: "project" }, /^--scope: Windsurf keeps its servers only in files of the user/],
     [{ client: "cursor", http: "ftp://x" }, /^--http: must be an http: or https: URL/],
     [{ client: "cursor", http: "not a url" }, /^--http: must be/],
-    [{ client: "cursor", http: "http://me:secret@host/mcp" }, /^--http: must not hold a user/],
+    [{ client: "cursor", http: "http://me:secret@host/mcp" }, /^--http: must not contain a user/],
     [{ client: "cursor", http: "http://127.0.0.1:1/mcp", serverArgs: ["--store", "sqlite:/s", "--read-only"] }, /^--http: cannot go with --store, --read-only/],
-    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp?token=x" }, /^--http: must hold no query/],
-    [{ client: "cursor", tokenEnv: "TEAM_TOKEN" }, /^--token-env: goes with --http URL/],
-    [{ client: "cursor", tokenFile: "/t" }, /^--token-file: goes with --http URL/],
+    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp?token=x" }, /^--http: must not contain a query/],
+    [{ client: "cursor", tokenEnv: "TEAM_TOKEN" }, /^--token-env: requires --http URL/],
+    [{ client: "cursor", tokenFile: "/t" }, /^--token-file: requires --http URL/],
     [{ client: "cursor", http: "http://127.0.0.1:1/mcp", tokenEnv: "no name" }, /^--token-env: must be the name of an environment variable/],
-    [{ client: "cursor", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN", tokenFile: "/t" }, /^--token-env: cannot go with --token-file/],
-    [{ client: "zed", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN" }, /^--token-env: Zed reads no reference .*--token-file FILE/],
-    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN" }, /^--token-env: Claude Desktop reads no reference/],
+    [{ client: "cursor", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN", tokenFile: "/t" }, /^--token-env: cannot be combined with --token-file/],
+    [{ client: "zed", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN" }, /^--token-env: Zed cannot refer .*--token-file FILE/],
+    [{ client: "claude-desktop", http: "http://127.0.0.1:1/mcp", tokenEnv: "TEAM_TOKEN" }, /^--token-env: Claude Desktop cannot refer/],
   ])("%j is refused in words", async (request, message) => {
     await expect((await openMachine()).plan(request)).rejects.toThrow(message);
   });

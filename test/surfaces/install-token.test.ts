@@ -136,13 +136,13 @@ describe("a server elsewhere, which wants a token", () => {
     expect(local.notes).not.toContain("token");
     const { entry, notes } = await install(await openMachine(), { client: "claude-desktop", http });
     expect(entry).toEqual({ command: "/opt/node", args: [...args, http] });
-    expect(notes).toContain("run this again with --token-file FILE");
+    expect(notes).toContain("run the command again with --token-file FILE");
   });
 
   test("Zed, which reads no references, is given the address, and the user is told what to do", async () => {
     const { entry, notes } = await install(await openMachine(), { client: "zed", http });
     expect(entry).toEqual({ url: http });
-    expect(notes).toContain("run this again with --token-file FILE");
+    expect(notes).toContain("run the command again with --token-file FILE");
   });
 
   test("a token in the place of a variable's name is refused without being repeated", async () => {

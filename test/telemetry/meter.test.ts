@@ -82,8 +82,8 @@ describe("the meter", () => {
     const meter = openMeter();
     meter.counter("n_total", "N.", ["a"]).of("x").add();
     expect(meter.counter("n_total", "N.", ["a"])).toBe(meter.counter("n_total", "N.", ["a"]));
-    expect(() => meter.counter("n_total", "N.", ["b"])).toThrow(/named twice/);
-    expect(() => meter.histogram("n_total", "N.", [1])).toThrow(/named twice/);
+    expect(() => meter.counter("n_total", "N.", ["b"])).toThrow(/registered twice/);
+    expect(() => meter.histogram("n_total", "N.", [1])).toThrow(/registered twice/);
   });
 
   test("costs little: about as much as counting in a map", () => {

@@ -164,7 +164,7 @@ describe("a backup", () => {
     await fill();
     const backup = join(folder, "monday.jsonl.gz");
     expect(JSON.parse((await here("backup", backup, "--json")).stdout)).toEqual({ file: backup, namespaces: ["default", "team-b"], records: 10 });
-    expect(await here("backup", backup)).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect(await here("backup", backup)).toMatchObject({ code: 2, stderr: expect.stringContaining("already exists") });
     expect(await here("backup", "-")).toMatchObject({ code: 2 });
   });
 });
@@ -315,12 +315,12 @@ describe("a file that is not whole is refused with nothing changed:", () => {
     const cases: [string, string, RegExp][] = [
       ["no JSON", change(() => "{"), /line 3 is not JSON/],
       ["no object", change(() => "[]"), /line 3 is refused: it: must be an object/],
-      ["of no kind", change(() => '{"x":1}'), /of no known kind/],
-      ["__proto__ beside it", change((line) => line.replace("{", '{"__proto__":{"op":"put"},')), /not as an export writes it/],
-      ["a member twice", change((line) => line.replace('"op":"put"', '"op":"put","op":"put"')), /not as an export writes it/],
-      ["a member too many", change((line) => line.replace('"op":"put"', '"op":"put","extra":1')), /not as an export writes it/],
-      ["blanks", change((line) => line.replace(",", ", ")), /not as an export writes it/],
-      ["a row twice", signed(lines().flatMap((line, i) => (i === log ? [line, line] : [line]))), /out of order or stands twice/],
+      ["of no kind", change(() => '{"x":1}'), /its kind is unknown/],
+      ["__proto__ beside it", change((line) => line.replace("{", '{"__proto__":{"op":"put"},')), /not in the form that an export writes/],
+      ["a member twice", change((line) => line.replace('"op":"put"', '"op":"put","op":"put"')), /not in the form that an export writes/],
+      ["a member too many", change((line) => line.replace('"op":"put"', '"op":"put","extra":1')), /not in the form that an export writes/],
+      ["blanks", change((line) => line.replace(",", ", ")), /not in the form that an export writes/],
+      ["a row twice", signed(lines().flatMap((line, i) => (i === log ? [line, line] : [line]))), /out of order or repeated/],
       [
         "rows out of order",
         signed(
@@ -334,7 +334,7 @@ describe("a file that is not whole is refused with nothing changed:", () => {
       ["a key that is too long", change((line) => line.replace('"state/a"', JSON.stringify("k".repeat(2_000)))), /768 bytes/],
       ["a lone surrogate in a key", change((line) => line.replace('"state/a"', '"\\ud800"')), /well-formed/],
       ["a value too deep", change((line) => line.replace(/"value":.*\}$/, `"value":${deep}}`)), /nested 64 deep/],
-      ["a number that loses digits", change((line) => line.replace(/"value":.*\}$/, '"value":12345678901234567890}')), /lose digits|not as an export/],
+      ["a number that loses digits", change((line) => line.replace(/"value":.*\}$/, '"value":12345678901234567890}')), /lose digits|not in the form that an export writes/],
       ["a put without a value", change((line) => line.replace(/,"value":.*\}$/, "}")), /value: belongs to a put/],
       ["a version of 0", change((line) => line.replace('"version":1', '"version":0')), /version: must be a whole number from 1/],
       ["a version that is text", change((line) => line.replace('"version":1', '"version":"1"')), /version: must be a whole number/],
@@ -353,7 +353,7 @@ describe("a file that is not whole is refused with nothing changed:", () => {
       ["a namespace that has not got there", change((line) => line.replace('"revision":6', '"revision":7'), 1), /has not reached its revision/],
       ["a namespace nobody named", change((line) => line.replace('"default"', '"other"'), 1), /does not name there/],
       ["no namespace before the first row", signed(lines().toSpliced(1, 1)), /out of place/],
-      ["something after the end", `${readFileSync(file, "utf8")}{}\n`, /stands after the end/],
+      ["something after the end", `${readFileSync(file, "utf8")}{}\n`, /comes after the end/],
     ];
     for (const [name, text, words] of cases) {
       const { code, stderr } = await refusal(text);

@@ -154,7 +154,7 @@ describe("folders with traps in them", () => {
     await sageStore(join(folder, "sage"));
     await writeFiles(folder, { "outside.md": "---\nid: outside\n---\n\nSecret.", "sage/knowledge/index.yaml": "version: 1\nitems:\n- id: outside\n  file: ../../outside.md\n" });
     const report = await bringIn(tools, join(folder, "sage"));
-    expect(report.problems).toContainEqual({ where: "../../outside.md", reason: expect.stringContaining("not there") });
+    expect(report.problems).toContainEqual({ where: "../../outside.md", reason: expect.stringContaining("does not exist") });
     expect((await tools.call("recall_knowledge", { query: "secret outside" })).items).toEqual([]);
     // Without the index the notes speak for themselves.
     expect(report.kinds.note).toMatchObject({ new: 3 });
@@ -210,7 +210,7 @@ describe("folders with traps in them", () => {
 
   test("a folder of nothing known, or of two systems at once, asks which is meant", async () => {
     await mkdir(join(folder, "empty"));
-    await expect(bringIn(tools, join(folder, "empty"))).rejects.toMatchObject({ message: expect.stringContaining("nothing in it is recognised") });
+    await expect(bringIn(tools, join(folder, "empty"))).rejects.toMatchObject({ message: expect.stringContaining("contains nothing that can be imported") });
     await writeFiles(folder, { "both/w/checkpoints/d/a.json": goldfishMemory() });
     await sageStore(join(folder, "both/.sage"));
     await expect(bringIn(tools, join(folder, "both"))).rejects.toMatchObject({ message: expect.stringContaining("goldfish"), hint: expect.stringContaining("--from") });

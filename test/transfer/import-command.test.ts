@@ -20,7 +20,7 @@ test("shows what it would do; a dry run does nothing and --yes does it", async (
   expect((await run(["get", "config/limit"])).code).toBe(1);
   const done = await run(["import", path, "--yes"]);
   expect(done.code).toBe(0);
-  expect(done.stdout).toContain("Imported 7; 0 were here already, 0 kept as they are here, 1 expired, 0 not readable.");
+  expect(done.stdout).toContain("Imported 7; 0 existed already, 0 were skipped, 1 expired, 0 not readable.");
   expect((await run(["get", "config/limit"])).stdout).toContain("25");
   expect((await run(["import", path, "--yes"])).stdout).toContain("There is nothing new to import.");
 });
@@ -76,7 +76,7 @@ test("stored text cannot steer the terminal, and workspaces without a folder are
   const { stdout } = await openCommandLine({ terminal: true }).run(["import", folder, "--dry-run"]);
   expect(stdout).toContain("\\u001b[2Jw");
   expect(stdout).not.toContain("\u001b[2J");
-  expect(stdout).toContain("--folder DIR places one");
+  expect(stdout).toContain("--folder DIR assigns one");
   expect(stdout).toContain("payments-api");
 });
 

@@ -50,7 +50,7 @@ test("comes back to a store that it left, when told that what is left there may 
   await holdfast("set", "a", "4", "--store", from);
   await sealOf(from, "default", { state: "moved", to: "elsewhere" });
   const older = await holdfast("migrate", `sqlite:${join(folder, "third.db")}`, from, "--replace-moved", "--namespace", "default");
-  expect(older).toMatchObject({ code: 2, stderr: expect.stringContaining("at revision 4, and what is to take its place is only at 3") });
+  expect(older).toMatchObject({ code: 2, stderr: expect.stringContaining("at revision 4, but the namespace that would replace it is only at 3") });
 });
 
 test("chooses namespaces, copies instead of moving, and shows a plan without making a store", async () => {
@@ -78,7 +78,7 @@ test("a broken-off one is seen in the plan, goes on, or is undone", async () => 
   await sealOf(from, "team-b", { state: "moving", by: "a", to });
   const progress = { by: `migration of "team-b" from ${from}`, compacted: 0, base: 0, stage: "log", log: 0, requestsMs: 0 };
   await sealOf(to, "team-b", { state: "filling", progress });
-  expect(await holdfast("migrate", from, to, "--dry-run")).toMatchObject({ code: 0, stdout: expect.stringContaining("goes on where it was broken off") });
+  expect(await holdfast("migrate", from, to, "--dry-run")).toMatchObject({ code: 0, stdout: expect.stringContaining("continues where it was interrupted") });
   await sealOf(to, "default", { state: "filling", progress: { ...progress, by: "another" } });
   expect(await holdfast("migrate", from, to, "--dry-run")).toMatchObject({ code: 1, stdout: expect.stringContaining("is being filled by another job") });
   await sealOf(to, "default", { state: "filling", progress: { ...progress, by: progress.by.replace("team-b", "default") } });
@@ -100,7 +100,7 @@ test("stopped by Ctrl-C it says how to go on, and the source is open", async () 
     const { code, stderr } = await running;
     if (code === 0) continue;
     stops += 1;
-    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining("Run the same command to continue, or with --undo to take it back.") });
+    expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining("Run the same command to continue, or add --undo to undo it.") });
     expect(await holdfast("migrate", from, there, "--copy")).toMatchObject({ code: 0 });
   }
   expect(stops).toBeGreaterThan(0);

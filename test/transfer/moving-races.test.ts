@@ -181,7 +181,7 @@ describe("while a mover has stopped the writers", () => {
       expect(await write("slipped in")).toBe(true);
       await source.seal(namespace, seal);
     });
-    expect(await moveNamespace(forgetful)).toMatchObject({ ok: false, difference: expect.stringContaining("although no writes were to be taken") });
+    expect(await moveNamespace(forgetful)).toMatchObject({ ok: false, difference: expect.stringContaining("although it should accept no writes") });
     expect([await sealOf(source), await write("goes on")]).toEqual([undefined, true]);
     expect(await codeOf(openNamespaceStore(d1, namespace, clock).read(everything))).toBe("unavailable");
     expect(await moveNamespace(toD1)).toMatchObject({ ok: true });

@@ -5,7 +5,7 @@ export interface FlagSpec {
   readonly name: string;
   /** Other spellings of the same flag. */
   readonly aliases?: readonly string[];
-  /** What stands after the flag; absent for a switch, which `--no-NAME` turns off. */
+  /** The placeholder of the flag's value; absent for a switch, which `--no-NAME` turns off. */
   readonly takes?: string;
   readonly repeats?: boolean;
 }
@@ -15,7 +15,7 @@ export type FlagValue = string | boolean | readonly string[];
 export interface ParsedArgv {
   readonly flags: Readonly<Record<string, FlagValue>>;
   readonly words: readonly string[];
-  /** What stood after `--`; absent without it. */
+  /** The arguments after `--`; absent without it. */
   readonly rest?: readonly string[];
 }
 

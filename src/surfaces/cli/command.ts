@@ -4,7 +4,7 @@ import type { Engine } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { FlagSpec, FlagValue } from "./argv.ts";
 
-/** What the command line needs from a configuration; `config.ts` knows the rest. */
+/** The part of the configuration that the command line needs; `config.ts` has the rest. */
 export interface CliConfig {
   readonly store: string;
   readonly namespace: string;
@@ -25,7 +25,7 @@ export interface CliRuntime extends AsyncDisposable {
 export interface OpenRequest {
   /** The command keeps running and maintains the store, as a server does: entries that expire are swept within about a second. */
   readonly stays?: boolean;
-  /** The command only looks: a store that is not there yet is `not_found`, and stays so. */
+  /** The command only reads: a missing store is `not_found` and is not created. */
   readonly onlyLooks?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** The world outside, given by main: tests give their own. */
+/** The outside world. main provides it; tests provide their own. */
 export interface CliHost {
   readonly version: string;
   /** Flags that every command takes. */
@@ -55,7 +55,7 @@ export interface CliHost {
   printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<ServerPrintout>;
   /** Serves HTTP until the returned value is disposed of. */
   serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer>;
-  /** Who acts when nobody says. */
+  /** The agent's name if none is given. */
   defaultAgent(): string;
   /** The session of the terminal that the command was started in; undefined without one. */
   terminalSession(): string | undefined;
@@ -67,11 +67,11 @@ export interface CliHost {
 export interface VerifyRequest {
   readonly quick: boolean;
   readonly seed: number | undefined;
-  /** The person has changed their mind: end the workers, clean up, fail with `cancelled`. */
+  /** The user interrupted: end the workers, clean up, fail with `cancelled`. */
   readonly signal: AbortSignal;
-  /** Told which campaign runs and how far it is, from 0 to 1. */
+  /** Receives the running campaign and its progress, from 0 to 1. */
   readonly onProgress: (campaign: string, done: number, progress: { readonly nth: number; readonly of: number }) => void;
-  /** Given a guarantee's paragraph for people, as soon as it is judged. */
+  /** Receives the readable paragraph of each guarantee as soon as it is tested. */
   readonly onText: (text: string) => void;
 }
 
@@ -105,7 +105,7 @@ export interface ServeAnswer extends AsyncDisposable {
   /** Where it listens, which a proxy may publish under another address. */
   readonly listensOn: string;
   readonly mcpUrl: string;
-  /** Whoever sits at this machine needs no token. */
+  /** Callers on this machine need no token. */
   readonly trustsOperator: boolean;
 }
 
@@ -131,7 +131,7 @@ export interface Invocation {
   readonly host: CliHost;
   readonly flags: Readonly<Record<string, FlagValue>>;
   readonly words: readonly string[];
-  /** What stood after `--`, for a command that takes it. */
+  /** The arguments after `--`, for a command that takes them. */
   readonly rest?: readonly string[];
   readonly json: boolean;
 }
@@ -149,7 +149,7 @@ export interface Command {
   readonly operandMeanings?: readonly { readonly name: string; readonly meaning: string; readonly choices?: readonly string[] }[];
   readonly flags: readonly DocumentedFlag[];
   readonly examples: readonly string[];
-  /** What follows `--` is for somebody else; otherwise those are words like any other. */
+  /** Arguments after `--` are passed to another program; otherwise they are ordinary words. */
   readonly takesRest?: boolean;
   run(invocation: Invocation): Promise<number>;
 }

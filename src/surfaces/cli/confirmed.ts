@@ -3,7 +3,7 @@ import type { CliHost } from "./command.ts";
 
 export interface Question {
   readonly question: string;
-  /** What is true when nobody says yes. */
+  /** The outcome if the user does not confirm. */
   readonly otherwise: string;
   readonly yes: boolean;
   readonly json: boolean;

@@ -25,10 +25,10 @@ export interface Finding {
 
 export const doctorCommand: Command = {
   path: ["doctor"],
-  summary: "Check this machine, the store and what is stuck, and say how to fix it",
-  details: "Changes nothing, and makes no store where there is none yet (a warning). Exit code 0 when nothing failed (warnings included), 7 when something did.",
+  summary: "Check this machine and the store, list stuck work, and show how to fix problems",
+  details: "Changes nothing and does not create a missing store; a missing store is a warning. Exits with 0 if no check failed, even with warnings, and with 7 otherwise.",
   operands: "",
-  flags: [{ name: "deep", meaning: "Also read the whole store, every record and its history, to find damage that nobody has met yet." }],
+  flags: [{ name: "deep", meaning: "Also read the whole store, every record and its history, to find damage that no command has run into yet." }],
   examples: ["holdfast doctor", "holdfast doctor --deep --json"],
   run: runDoctor,
 };
@@ -102,7 +102,7 @@ function clockFinding(warnings: EngineHealth["warnings"]): Finding {
     check: "clock",
     status: "warn",
     says: ahead.replace(/ Check the machine's clock\.$/, ""),
-    fix: "Set the machine's clock; the store goes on by itself when it has caught up.",
+    fix: "Correct the machine's clock; the store continues once the clock has caught up.",
   };
 }
 
@@ -118,7 +118,7 @@ function durabilityFinding(engine: string, durability: string, facts: EngineHeal
         check: "durability",
         status: "fail",
         says: `synchronous is ${String(facts.synchronous)}, not FULL: acknowledged writes can be lost`,
-        fix: "Report this; Holdfast sets FULL on every connection.",
+        fix: "Report this as a bug; Holdfast sets FULL on every connection.",
       };
 }
 
@@ -133,11 +133,11 @@ export async function fileFindings(storeUrl: string): Promise<Finding[]> {
     const open = [path, `${path}-wal`, `${path}-shm`].filter((file) => ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
     const folder = dirname(path);
     const folderMode = statSync(folder).mode;
-    if (open.length > 0) findings.push({ check: "file modes", status: "warn", says: "other users of this machine may read the store", fix: `chmod 600 ${open.join(" ")}` });
+    if (open.length > 0) findings.push({ check: "file modes", status: "warn", says: "other users of this machine can read the store", fix: `chmod 600 ${open.join(" ")}` });
     // The sticky bit (as on /tmp) keeps others from replacing the file.
     else if ((folderMode & 0o002) !== 0 && (folderMode & 0o1000) === 0)
-      findings.push({ check: "file modes", status: "warn", says: "any user may replace files in the store's folder", fix: `chmod o-w ${folder}` });
-    else findings.push({ check: "file modes", status: "ok", says: "only this user may read the store" });
+      findings.push({ check: "file modes", status: "warn", says: "any user can replace files in the store's folder", fix: `chmod o-w ${folder}` });
+    else findings.push({ check: "file modes", status: "ok", says: "only this user can read the store" });
   }
   const { bavail, bsize } = await statfs(dirname(path));
   const freeBytes = bavail * bsize;
@@ -163,7 +163,7 @@ async function readEverything({ base: { server } }: CliRuntime, { stderr }: CliH
   if (stderr.isTTY === true) stderr.write("\r\u001b[K");
   if (damaged.size === 0)
     return [{ check: "records", status: "ok", says: `${seen} records of ${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} read back whole` }];
-  const fix = "Restore a backup; export what can still be read first if no backup is recent.";
+  const fix = "Restore a backup. If no backup is recent, export what can still be read first.";
   return [...damaged].map((record): Finding => ({ check: "records", status: "fail", says: `damaged: ${record}`, fix }));
 }
 

@@ -8,15 +8,15 @@ import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespaces
 import { safeText } from "./terminal-text.ts";
 
 const format =
-  "The file has one line of JSON for each thing, sorted: where each namespace stands, its log by revision, its keys by name, its request keys, and a checksum at the end. " +
-  "Each namespace is as it was at one revision, although others may write meanwhile. An unchanged store gives the same bytes again. A name that ends in .gz is compressed. Only its owner can read it.";
+  "The file contains sorted lines of JSON: for each namespace its state, its log by revision, its keys by name and its request keys, then a checksum. " +
+  "Each namespace is written as of one revision, even if others write at the same time. An unchanged store produces the same bytes. If the name ends in .gz, the file is compressed. Only its owner can read the file.";
 
 export const exportCommand: Command = {
   path: ["export"],
   summary: "Write everything in the store as sorted lines of JSON",
-  details: `${namespacesMeaning("written")} ${format} A file of that name is replaced when the new one is complete.`,
+  details: `${namespacesMeaning("exported")}\n\n${format} An existing file of that name is replaced once the new one is complete.`,
   operands: "[file]",
-  operandMeanings: [{ name: "file", meaning: "Where to write to; - or nothing is standard output." }],
+  operandMeanings: [{ name: "file", meaning: "The file to write. Default: standard output, as with -." }],
   flags: [],
   examples: ["holdfast export state.jsonl", "holdfast export - --namespace team-a | gzip > team-a.jsonl.gz"],
   run: (invocation) => runExport(invocation, fileOf(invocation) ?? "-", { replaces: true, done: "Exported" }),
@@ -24,10 +24,10 @@ export const exportCommand: Command = {
 
 export const backupCommand: Command = {
   path: ["backup"],
-  summary: "Write everything in the store to a new file, and read it back to be sure",
-  details: `${namespacesMeaning("written")} ${format} A file that is there is never replaced. holdfast restore brings it back.`,
+  summary: "Back up the store to a new file, and read the file back to check it",
+  details: `${namespacesMeaning("backed up")}\n\n${format} An existing file is never replaced. To restore the backup, use holdfast restore.`,
   operands: "[file]",
-  operandMeanings: [{ name: "file", meaning: "The new file; holdfast-backup-TIME.jsonl.gz in the current folder when not given." }],
+  operandMeanings: [{ name: "file", meaning: "The new file. Default: holdfast-backup-TIME.jsonl.gz in the current folder." }],
   flags: [],
   examples: ["holdfast backup", "holdfast backup /backups/monday.jsonl.gz --json"],
   run: runBackup,
@@ -41,7 +41,7 @@ function fileOf({ words }: Invocation): string | undefined {
 
 function runBackup(invocation: Invocation): Promise<number> {
   const file = fileOf(invocation) ?? `holdfast-backup-${new Date().toISOString().replace(/[-:]/g, "").replace(/\..*/, "Z")}.jsonl.gz`;
-  if (file === "-") throw invalidInput("<file>", "must be a file, which is read back; holdfast export writes to standard output");
+  if (file === "-") throw invalidInput("<file>", "must be a file, because it is read back; to write to standard output, use holdfast export");
   return runExport(invocation, file, { replaces: false, done: "Backed up", readsBack: true });
 }
 
@@ -80,7 +80,7 @@ function countOf(namespaces: readonly string[]): string {
   return `${named} namespace${named === 1 ? "" : "s"}${named === namespaces.length ? "" : " and the access tokens"}`;
 }
 
-/** Namespaces as of one revision each, in a store that stands still. */
+/** Namespaces as of one revision each, in a store without writers. */
 async function takeSnapshots(host: CliHost, { base, config }: CliRuntime, scratch: Engine, named: readonly string[] | undefined, signal: AbortSignal): Promise<readonly Side[]> {
   const [{ snapshotNamespace }, { readFacts }, { retryingEngine }] = await Promise.all([
     import("../../transfer/stores/copy-namespace.ts"),
@@ -131,7 +131,7 @@ async function readBack(file: string): Promise<void> {
     for await (const _ of readExport(file));
   } catch (error) {
     throw new HoldfastError("store_damaged", `The backup was written but cannot be read back: ${(error as Error).message}`, {
-      hint: "Check the disk and make another.",
+      hint: "Check the disk and back up again.",
       cause: error,
     });
   }

@@ -5,7 +5,7 @@ import { safeText } from "./terminal-text.ts";
 export function describeFailure(error: unknown): { readonly exitCode: number; readonly line: string } {
   if (isHoldfastError(error))
     return { exitCode: errorCodes[error.code].exit, line: lineOf(`${error.localMessage ?? error.message}${error.hint === undefined ? "" : ` (${error.hint})`}`) };
-  return { exitCode: errorCodes.internal.exit, line: lineOf(`a defect ended the command: ${error instanceof Error ? error.message : String(error)}`) };
+  return { exitCode: errorCodes.internal.exit, line: lineOf(`the command failed because of a bug: ${error instanceof Error ? error.message : String(error)}`) };
 }
 
 /** Several problems become one line; what came from outside cannot steer the terminal. */

@@ -15,7 +15,7 @@ export const usageOf = (command: Command): string => ["holdfast", ...command.pat
 
 export const flagUsage = ({ name, takes }: DocumentedFlag): string => `--${name}${takes === undefined ? "" : ` ${takes}`}`;
 
-/** Its own, and the settings that it alone uses. */
+/** The command's own flags, and the settings that only this command uses. */
 export const flagsOf = (command: Command, everywhere: readonly DocumentedFlag[]): readonly DocumentedFlag[] => [
   ...command.flags,
   ...everywhere.filter(({ of }) => of !== undefined && [of].flat().includes(command.path.join(" "))).map((flag) => ({ ...flag, hidden: false })),
@@ -49,14 +49,14 @@ export function groupHelp(group: string, commands: readonly Command[], width: nu
       commands.map((command) => [command.path.join(" "), command.summary]),
       width,
     ),
-    `holdfast ${group} COMMAND --help says more.\n`,
+    `For details: holdfast ${group} COMMAND --help\n`,
   ].join("\n");
 }
 
-/** Those that a beginner needs; `holdfast help flags` has the rest. */
+/** The flags that a beginner needs; `holdfast help flags` lists all. */
 const firstFlags = ["store", "namespace", "json"];
 
-/** What `holdfast` shows on a terminal: the commands by what they are for, and where the rest is. */
+/** The text of `holdfast` at a terminal: the commands by purpose. */
 export function overview({ version, flags, stdout }: Pick<CliHost, "version" | "flags" | "stdout">, commands: readonly Command[]): string {
   const width = widthOf(stdout);
   const rowOf = (word: string): readonly [string, string][] => {
@@ -69,18 +69,18 @@ export function overview({ version, flags, stdout }: Pick<CliHost, "version" | "
   const shown = [...commonFlags, ...flags].filter(({ name }) => firstFlags.includes(name)).map((flag) => [flagUsage(flag), firstSentence(flag.meaning)] as const);
   return [
     `holdfast ${version}: durable shared state for AI agents\n`,
-    `${wrap("Started by an MCP client with a pipe on standard input, it serves MCP. On a terminal:", width)}\n`,
+    `${wrap("If standard input is a pipe, as when an MCP client starts it, holdfast serves MCP. At a terminal, use these commands:", width)}\n`,
     ...commandAreas.map(({ title, words }) => section(title, words.flatMap(rowOf), width)),
     section("Flags", shown, width),
-    `${wrap("holdfast COMMAND --help says more; holdfast help flags lists the flags of every command.", width)}\n`,
+    `${wrap("For details: holdfast COMMAND --help. For the flags of every command: holdfast help flags.", width)}\n`,
   ].join("\n");
 }
 
-/** What `holdfast help flags` shows. */
+/** The text of `holdfast help flags`. */
 export const flagsHelp = ({ flags, stdout }: Pick<CliHost, "flags" | "stdout">): string =>
   section("Flags of every command", flagRows([...commonFlags, { name: "version", meaning: "Show the version (before any command; also -v)." }, ...flags]), widthOf(stdout));
 
-/** A list shows what a flag is for; all of it is behind `help flags`. */
+/** The overview has room for one sentence per flag. */
 const firstSentence = (text: string): string => /^.*?\.(?=\s)/s.exec(text)?.[0] ?? text;
 
 const flagRows = (flags: readonly DocumentedFlag[]): (readonly [string, string])[] => flags.filter(({ hidden }) => hidden !== true).map((flag) => [flagUsage(flag), flag.meaning]);

@@ -14,12 +14,9 @@ const isSource = (word: string): word is SourceName => (sources as readonly stri
 
 export const importCommand: Command = {
   path: ["import"],
-  summary: "Bring in an export, the store of AgentCheckpoint, MCP State Sidecar, Goldfish or Sage, or mirror files",
+  summary: "Import an export, mirror files, or a store of AgentCheckpoint, MCP State Sidecar, Goldfish or Sage",
   details:
-    "Reads a database file or a folder, shows what it would do, and asks. The original is only read. Nothing that is here is replaced: what has the same name and another content stays as it is and is listed. " +
-    "Importing again changes nothing. Exit code 1 when something could not be read or was kept back. " +
-    "What `holdfast export` or `holdfast backup` wrote is brought in whole, with history, versions, revisions, tokens and request keys, into namespaces that are empty here; --namespace takes one of several. Its access tokens come only with --with-tokens, and only where this store never had any. " +
-    "Do that when the store it came from is no longer used; holdfast restore is for the others.",
+    "Reads a database file or a folder, shows what it would import, and asks for confirmation. The original is only read. Existing data is never replaced: an item with the same name but other content is skipped and listed. Importing the same data again changes nothing. Exits with 1 if an item could not be read or was skipped.\n\nA file that holdfast export or holdfast backup wrote is imported whole, with history, versions, revisions, fencing tokens and request keys, into namespaces that must be empty. --namespace selects one of several namespaces in the file. Access tokens are imported only with --with-tokens, and only into a store that never had any. Import a file only if its original store is no longer in use; otherwise use holdfast restore.",
   operands: "[path]",
   operandMeanings: [{ name: "path", meaning: "The database file, or the folder with the files. Optional with --from goldfish if --goldfish-dir or its variable is set." }],
   flags: [
@@ -28,7 +25,7 @@ export const importCommand: Command = {
       name: "folder",
       takes: "DIR",
       repeats: true,
-      meaning: "A project's folder: Goldfish entries of a workspace of that name go to it. The current folder counts by itself. May be repeated.",
+      meaning: "A project's folder. Goldfish entries of the workspace with that name are assigned to it. The current folder is always included. May be repeated.",
     },
     { name: "to-namespace", takes: "NAME", meaning: "Import a single-namespace export under this name." },
     { name: "with-tokens", meaning: "Also import the access tokens of an export. Their holders can then use this store's server." },
@@ -89,13 +86,13 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
   return isDeclined || report.problems.length > 0 || report.different.length > 0 ? exitCodes.negative : exitCodes.ok;
 }
 
-/** What cannot be read at all is named by whoever reads it in earnest. */
+/** A file that cannot be read is reported later, by the reader that needs it. */
 async function isOurs(path: string): Promise<boolean> {
   const { isExport } = await import("../../transfer/files/read-export.ts");
   return isExport(path).catch(() => false);
 }
 
-const missingPath = (): HoldfastError => invalidInput("<path>", "is missing; give the database file or the folder to import");
+const missingPath = (): HoldfastError => invalidInput("<path>", "is missing; pass the database file or the folder to import");
 
 /** One line, written over and over; nothing where it is not a terminal. */
 function progressLine({ stderr }: CliHost, verb: string): ((done: number, all: number) => void) | undefined {
@@ -125,19 +122,19 @@ function renderReport(report: ImportReport, byNameOnly: readonly string[], style
   const rows = Object.entries(kinds).map(([kind, counts]) => [kind, ...[counts.new, counts.same, counts.different, counts.lapsed].map(String)]);
   return [
     `${bold(style, `From ${sourceTitles[source]}`)}\n`,
-    rows.length === 0 ? "Nothing to bring in.\n" : table(["kind", "new", "here already", "differs", "expired"], rows, style),
+    rows.length === 0 ? "There is nothing to import.\n" : table(["kind", "new", "here already", "differs", "expired"], rows, style),
     list(
-      "Kept as they are here, although they differ there",
+      "Skipped, because the store has them with other content",
       different.map(({ kind, id }) => `${kind} ${id}`),
       style,
     ),
     list(
-      "Could not be read or is not allowed here",
+      "Could not be read or is not allowed",
       problems.map(({ where, reason }) => `${where}: ${reason}`),
       style,
     ),
     list(
-      "Brought in with changes",
+      "Imported with changes",
       adjusted.map(({ kind, id, what }) => `${kind} ${id}: ${what}`),
       style,
     ),
@@ -146,7 +143,7 @@ function renderReport(report: ImportReport, byNameOnly: readonly string[], style
       leftBehind.map(({ what, count, reason }) => `${count} ${what}. ${reason}`),
       style,
     ),
-    list("Workspaces kept by their name alone; --folder DIR places one in its repository", byNameOnly, style),
+    list("Workspaces known only by name; --folder DIR assigns one to its repository", byNameOnly, style),
   ].join("");
 }
 
@@ -163,7 +160,7 @@ function lastLine(
 ): string {
   if (!applies) return `\n${dryRun ? "Nothing was changed: this was a dry run." : isWork ? "Nothing was imported." : "There is nothing new to import."}\n`;
   const late = report.problems.slice(plan.problems.length).map(({ where, reason }) => `Could not be imported: ${safeText(where)}: ${safeText(reason)}\n`);
-  const found = `${countOf(report, "same")} were here already, ${report.different.length} kept as they are here, ${countOf(report, "lapsed")} expired, ${report.problems.length} not readable`;
+  const found = `${countOf(report, "same")} existed already, ${report.different.length} were skipped, ${countOf(report, "lapsed")} expired, ${report.problems.length} not readable`;
   return `\n${late.join("")}Imported ${countOf(report, "new")}; ${found}.\n`;
 }
 

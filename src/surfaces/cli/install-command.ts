@@ -36,21 +36,20 @@ const changeFlags = [
 
 export const installCommand: Command = {
   path: ["install"],
-  summary: "Set up the server in an MCP client, with skills, hooks or instructions where the client has them",
+  summary: "Set up the server in an MCP client, with skills, hooks or instructions if it supports them",
   details:
-    "Shows the difference first and asks; --dry-run also shows the whole text of new files. A file that is there keeps everything else in it, comments too, and a copy of it is kept beside it; one that cannot be read is named with its line and left alone. " +
-    "Flags such as --store, --namespace and --profile are written into the client's file, so that it starts the server with them. Running it again changes only what is different.",
+    "Shows the changes and asks for confirmation; --dry-run also shows new files in full. Everything else in an existing file is kept, including comments, and a copy of the file is kept beside it. A file that cannot be parsed is left unchanged, and the error names the line. Flags such as --store, --namespace and --profile are written into the client's file, so that it starts the server with them. Running the command again changes only what is different.",
   operands: "<client>",
   operandMeanings: [clientOperand],
   flags: [
     ...changeFlags,
-    { name: "print", meaning: "For any other client: print the configuration and the instructions to enter by hand, and change nothing. Takes no client." },
+    { name: "print", meaning: "Print the configuration and instructions to enter by hand, for any other client. Changes nothing; takes no client." },
     { name: "http", takes: "URL", meaning: "Connect the client to a running server at this address instead of starting one." },
     {
       name: "token-env",
       takes: "NAME",
       meaning:
-        "With --http: the environment variable that holds the token. The client's file refers to it; the token itself is never written. Default: HOLDFAST_TOKEN for an address that is not this machine's. `none` where the client signs in by itself.",
+        "With --http: the environment variable that holds the token. The client's file refers to it; the token itself is never written. Default: HOLDFAST_TOKEN for an address other than this machine's. Pass `none` if the client signs in by itself.",
     },
     { name: "server-only", meaning: "Leave out skills, hooks and instructions." },
   ],
@@ -70,7 +69,7 @@ export const uninstallCommand: Command = {
   path: ["uninstall"],
   summary: "Remove Holdfast from an MCP client",
   details:
-    "Removes the server, skills, hooks and instructions, the files and folders that were made for them, and the copies that were kept. A file that nobody changed since gets its earlier content back to the byte; in any other only our part goes. Stored data stays.",
+    "Removes the server, skills, hooks and instructions, the files and folders that install created, and the copies it kept. A file that has not been edited since gets its earlier content back byte for byte; in an edited file only Holdfast's part is removed. Stored data is kept.",
   operands: "<client>",
   operandMeanings: [clientOperand],
   flags: [...changeFlags],
@@ -81,10 +80,10 @@ export const uninstallCommand: Command = {
 async function changeClient(action: "install" | "uninstall", { host, flags, words, json }: Invocation): Promise<number> {
   const [client, ...others] = words;
   if (flags.print === true) {
-    if (client !== undefined) throw invalidInput("--print", `is for clients that install does not know; leave out ${quotedName(client)}`);
+    if (client !== undefined) throw invalidInput("--print", `is for clients that install does not support; leave out ${quotedName(client)}`);
     return printServer({ host, flags, json });
   }
-  if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}; install --print is for any other`);
+  if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}; use install --print for any other`);
   if (others.length > 0) throw invalidInput("<client>", "must be one client");
   const plan = await host.planClientChange(flags, {
     action,
@@ -100,7 +99,7 @@ async function changeClient(action: "install" | "uninstall", { host, flags, word
   const applies = !dryRun && changes.length > 0 && (await confirmed(host, flags.yes === true, json));
   const { backups } = applies ? await plan.apply() : { backups: [] };
   if (json) host.stdout.write(`${JSON.stringify({ client, scope: plan.scope, applied: applies, changes, backups, notes: plan.notes })}\n`);
-  else if (applies) host.stdout.write(["Done.\n", ...backups.map((path) => `Kept as it was: ${safeText(path)}\n`), ...plan.notes.map((note) => `${note}\n`)].join(""));
+  else if (applies) host.stdout.write(["Done.\n", ...backups.map((path) => `Original kept as: ${safeText(path)}\n`), ...plan.notes.map((note) => `${note}\n`)].join(""));
   else if (changes.length > 0) host.stdout.write(dryRun ? "Nothing was changed: this was a dry run.\n" : "Nothing was changed.\n");
   return applies || dryRun || changes.length === 0 ? exitCodes.ok : exitCodes.negative;
 }
@@ -130,9 +129,9 @@ async function printServer({ host, flags, json }: Pick<Invocation, "host" | "fla
   return exitCodes.ok;
 }
 
-/** A new file is told by its length: the whole text of several skills would bury what changes in files that are there. */
+/** A new file is shown by its length only: the full text of several skills would hide the changes to existing files. */
 function renderPlan({ client, scope, changes }: ClientPlan, action: string, dryRun: boolean, style: TextStyle): string {
-  if (changes.length === 0) return action === "install" ? `${client} (${scope}): everything is set up already.\n` : `${client} (${scope}): nothing of Holdfast's is there.\n`;
+  if (changes.length === 0) return action === "install" ? `${client} (${scope}): everything is already set up.\n` : `${client} (${scope}): Holdfast is not installed there.\n`;
   const verbs = { create: "new file", change: "change", delete: "remove" } as const;
   const parts = changes.map(({ path, what, action: verb, diff }) => {
     const title = bold(style, `${verbs[verb]} ${safeText(path)}`);

@@ -19,12 +19,10 @@ export const leaseExecCommand: Command = {
   path: ["lease", "exec"],
   summary: "Run a command while holding a lease, and stop it when the lease is lost",
   details:
-    "Acquires the lease, runs the command, renews the lease in the background and releases it at the end. The command finds HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT in its environment, so that a holdfast inside it acts as the holder.\n\n" +
-    "When the lease is lost or cannot be renewed any more, the command gets SIGTERM and, after the grace period, SIGKILL; where the TTL is long enough, it is gone before the lease lapses. SIGKILL on holdfast itself leaves the command running: then only writes that carry the token are protected.\n\n" +
-    "Exit code: the command's own; 128 plus the signal's number when a signal ended it; 1 when somebody else holds the lease; 4 when the lease was lost; 127 when the command was not found, 126 when it cannot be started.",
+    "Acquires the lease, runs the command, renews the lease in the background and releases it when the command ends. The command's environment contains HOLDFAST_LEASE, HOLDFAST_LEASE_TOKEN, HOLDFAST_STORE, HOLDFAST_NAMESPACE and HOLDFAST_AGENT, so any holdfast command inside it acts as the holder.\n\nIf the lease is lost or can no longer be renewed, the command receives SIGTERM and, after the grace period, SIGKILL. Unless the TTL is very short, the command has ended before the lease expires. If holdfast itself is killed with SIGKILL, the command keeps running; then only writes that carry the token are protected.\n\nThe exit code is the command's own, or 128 plus the signal number if a signal ended it. Other exit codes: 1 if another agent holds the lease, 4 if the lease was lost, 127 if the command was not found, 126 if it could not be started.",
   operands: "<resource_id> -- <command> [arguments…]",
   operandMeanings: [
-    { name: "resource_id", meaning: "What the lease is about." },
+    { name: "resource_id", meaning: "The name that the lease is for." },
     { name: "command", meaning: "The command to run, after --." },
   ],
   flags: [
@@ -39,7 +37,7 @@ export const leaseExecCommand: Command = {
 
 async function runLeaseExec({ host, flags, words, rest }: Invocation): Promise<number> {
   const [resource] = words;
-  if (resource === undefined || words.length > 1) throw invalidInput("<resource_id>", "give exactly one name before --");
+  if (resource === undefined || words.length > 1) throw invalidInput("<resource_id>", "pass exactly one name before --");
   const [command, ...commandArgs] = rest ?? [];
   if (command === undefined) throw invalidInput("<command>", "is missing; write it after --, for example: holdfast lease exec deploy -- ./deploy.sh");
   const ttlMs = readMs("ttl", flags.ttl, defaults.ttlMs);
@@ -85,7 +83,7 @@ async function runUnderLease(host: CliHost, runtime: CliRuntime, plan: Plan): Pr
     return exitCodes.interrupted;
   }
   if (!acquired.ok) return refuse(host, acquired, scope);
-  // After a wait nobody here knows when the lease began: the first renewal, sent at once, tells.
+  // After a wait it is unknown when the lease began; the first renewal, sent at once, shows it.
   const waited = waitMs > 0;
   const lease: Held = {
     scope: { ...scope, signal: undefined },
@@ -208,7 +206,7 @@ function exitOf(child: ChildProcess, fail: (exitCode: number, why: string) => nu
   });
 }
 
-/** Signal 0 only asks. False: nobody is left to get it. */
+/** Signal 0 only checks. False: no process is left to receive it. */
 function signalProcess(child: ChildProcess, signal: NodeJS.Signals | 0, group: boolean): boolean {
   if (child.pid === undefined || (!group && child.exitCode !== null)) return false;
   try {

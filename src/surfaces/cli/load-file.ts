@@ -11,7 +11,7 @@ import { safeText, styleFor, table } from "./terminal-text.ts";
 
 /** What import and restore share: a file that export or backup wrote, into namespaces that are empty. */
 
-/** `holdfast import FILE`: the store it came from is no longer used, and this one goes on exactly where it stood. */
+/** `holdfast import FILE`: the original store is no longer used, and this one continues exactly where it ended. */
 export const importFile = (invocation: Invocation, path: string): Promise<number> => loadFile(invocation, path, { verb: "import", done: "Imported", leaps: false });
 
 export interface LoadFlavour {
@@ -26,11 +26,11 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   const undoes = flags.undo === true;
   const { loadExport, planLoad, undoLoad } = await import("../../transfer/files/load-export.ts");
   const wanted = await chooseNamespaces(flags, path, until !== undefined);
-  if (until !== undefined && "revision" in until && wanted.size > 1) throw invalidInput("--at", "a revision is one namespace's; name it with --namespace, or give a time");
+  if (until !== undefined && "revision" in until && wanted.size > 1) throw invalidInput("--at", "a revision belongs to one namespace; choose it with --namespace, or pass a time");
   await using runtime = await host.open(storeFlags(flags));
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", `${verb} changes the store, and this command was started read-only.`);
   const { engine } = runtime.base.server;
-  // Whoever made the file would have a way in here by its tokens.
+  // The tokens in the file would give its author access to this store's server.
   const asked = verb === "restore" || undoes || flags["with-tokens"] === true ? wanted : withoutTokens(wanted);
   if (asked.size < wanted.size) host.stderr.write("holdfast: left out: the file's access tokens; --with-tokens imports them too\n");
   const into = await withoutTokensWhereSomeAre(engine, asked);
@@ -72,7 +72,7 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
 const toJson = ({ namespace, into, records, through, revision }: Loaded) => ({ namespace, into, records, history_through: through, revision });
 
 const sentence = (done: string, { into, records, through, revision }: Loaded): string =>
-  `${done} ${isReservedNamespace(into) ? "the access tokens" : safeText(JSON.stringify(into))}: ${records} records up to revision ${through}, compared with the file.${revision === through ? "" : ` It goes on above revision ${revision}, so that no version or token is given twice.`}\n`;
+  `${done} ${isReservedNamespace(into) ? "the access tokens" : safeText(JSON.stringify(into))}: ${records} records up to revision ${through}, compared with the file.${revision === through ? "" : ` It continues above revision ${revision}, so that no version or token is used twice.`}\n`;
 
 const renderPlan = (planned: readonly { readonly namespace: string; readonly into: string; readonly revision: number }[], style: TextStyle): string =>
   table(
@@ -83,7 +83,7 @@ const renderPlan = (planned: readonly { readonly namespace: string; readonly int
 
 const withoutTokens = (into: ReadonlyMap<string, string>): ReadonlyMap<string, string> => new Map([...into].filter(([name]) => !isReservedNamespace(name)));
 
-/** Whoever revoked a token here must not get it back with somebody's file. */
+/** A token that was revoked here must not come back with a file. */
 async function withoutTokensWhereSomeAre(engine: Engine, into: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
   const { readFacts } = await import("../../transfer/stores/change-seal.ts");
   const kept = new Map(into);

@@ -5,7 +5,7 @@ import type { Command } from "./command.ts";
 export const mcpCommand: Command = {
   path: ["mcp"],
   summary: "Serve MCP over standard input and output",
-  details: "What an MCP client starts. Without a command, holdfast does the same when standard input is a pipe.",
+  details: "MCP clients start this command. Without a command, holdfast does the same if standard input is a pipe.",
   operands: "",
   flags: [],
   examples: ["holdfast mcp --profile coding --store sqlite:./state.db"],

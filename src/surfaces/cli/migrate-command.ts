@@ -8,14 +8,16 @@ import { exitCodes } from "./command.ts";
 import { chosenNamespaces, clearLine, interruptible, namedNamespaces, namespacesMeaning, rateLine, requireOtherStore, shownNamespace, storeFlags } from "./store-flags.ts";
 import { safeText, styleFor, table } from "./terminal-text.ts";
 
+const steps =
+  "Each namespace is copied with its whole history, versions, revisions, fencing tokens and request keys, while agents keep working. " +
+  "Both stores are compared record by record. Then writers are paused for the last few changes (they get the error unavailable for a moment), and the old namespace is closed. " +
+  "Clients that still use it get an error that names the new store. The namespaces must be empty in the destination.\n\n" +
+  "If the command is interrupted, run it again to continue, or with --undo to undo it. Exits with 1 if the comparison found a difference; the source is then still open and unchanged.";
+
 export const migrateCommand: Command = {
   path: ["migrate"],
-  summary: "Move everything from one store to another, also while agents work, and compare both at the end",
-  details:
-    `${namespacesMeaning("moved")} ` +
-    "Copies each with its whole history, versions, revisions, tokens and request keys, follows what others write meanwhile, compares both stores record by record, stops writers for the last few changes " +
-    "(they get unavailable for a moment), and closes the old namespace: whoever still uses it is told where it went. Broken off, the same command goes on where it was; --undo takes it back. " +
-    "The destination's namespaces must be empty. Exit code 1 when the comparison found a difference: the source is then open and unchanged.",
+  summary: "Move everything from one store to another, even while agents work, and compare both",
+  details: `${namespacesMeaning("moved")}\n\n${steps}`,
   operands: "<from> <to>",
   operandMeanings: [
     { name: "from", meaning: "The URL of the existing store." },
@@ -45,7 +47,7 @@ interface Ends {
 
 async function runMigrate({ host, flags, words, json }: Invocation): Promise<number> {
   const [from, to, ...others] = words;
-  if (from === undefined || to === undefined) throw invalidInput(from === undefined ? "<from>" : "<to>", "is missing; give the URLs of both stores");
+  if (from === undefined || to === undefined) throw invalidInput(from === undefined ? "<from>" : "<to>", "is missing; pass the URLs of both stores");
   if (others.length > 0) throw invalidInput("<to>", "must be the last argument");
   if (flags.undo === true && (flags.copy === true || flags["dry-run"] === true)) throw invalidInput("--undo", "cannot be combined with --copy or --dry-run");
   await using source = await host.open(storeFlags(flags, from), { onlyLooks: true });
@@ -63,7 +65,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   const replacesMoved = flags["replace-moved"] === true;
   if (dryRun) return await showPlan(host, ends, namespaces, report, json, replacesMoved);
   if (flags.undo === true) return await undo(host, ends, namespaces, report, json);
-  return await interruptible(host, "stopped; the source is open. Run the same command to continue, or with --undo to take it back.", (signal) =>
+  return await interruptible(host, "stopped; the source is open. Run the same command to continue, or add --undo to undo it.", (signal) =>
     moveAll({ host, ends, namespaces, report, json, signal, staysOpen: flags.copy === true, replacesMoved }),
   );
 }
@@ -169,7 +171,7 @@ function render(
   const last =
     failed === undefined
       ? `${staysOpen ? "Copied" : "Moved"} from ${from} to ${to}; compared record by record.${staysOpen ? "" : ` Use the new store from now on: --store or HOLDFAST_STORE.`}\n`
-      : `The copy of ${safeText(JSON.stringify(failed.namespace))} is not equal: ${safeText(failed.difference)}. The source is open and unchanged; run the same command to begin that namespace anew, or --undo.\n`;
+      : `The copy of ${safeText(JSON.stringify(failed.namespace))} is not equal: ${safeText(failed.difference)}. The source is open and unchanged. Run the same command to copy that namespace again, or undo with --undo.\n`;
   return `${table(["namespace", "revision", "records", "compared"], rows, style)}\n${last}`;
 }
 
@@ -191,7 +193,7 @@ async function showPlan(host: CliHost, { from, to, fromUrl }: Ends, namespaces: 
       if (there === undefined) return { says: "ready", ready: true };
       if (there.seal?.state === "moved" && replacesMoved) return { says: "ready; what is left there is cleared", ready: true };
       const progress = progressIn(there);
-      if (progress?.by === jobName(namespace, fromUrl)) return { says: "goes on where it was broken off", ready: true };
+      if (progress?.by === jobName(namespace, fromUrl)) return { says: "continues where it was interrupted", ready: true };
       try {
         requireUnused(namespace, there);
         return { says: "ready", ready: true };

@@ -44,7 +44,7 @@ export function parametersOf(tool: Tool): readonly Parameter[] {
     }));
 }
 
-/** `ttl_seconds` is written `--ttl 60s`: the unit stands in the value. `checkpointId` is `--checkpoint-id`. `tags`, said once for each, is `--tag`. */
+/** `ttl_seconds` is written `--ttl 60s`: the unit is part of the value. `checkpointId` is `--checkpoint-id`. `tags`, said once for each, is `--tag`. */
 function flagOf(property: string, kind: ParameterKind): string {
   const flag = property
     .replace(/_seconds$/, "")

@@ -70,7 +70,7 @@ function readMap(parameter: Parameter, texts: readonly string[]): Record<string,
   return Object.fromEntries(entries);
 }
 
-/** `deploy:17`, or a JSON object; the token is what stands after the last colon. */
+/** `deploy:17`, or a JSON object; the token is the part after the last colon. */
 function readLease(parameter: Parameter, text: string): unknown {
   if (text.startsWith("{")) return parseJson(parameter, text);
   const colon = text.lastIndexOf(":");

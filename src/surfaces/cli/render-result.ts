@@ -5,7 +5,7 @@ type Structured = Readonly<Record<string, unknown>>;
 
 /** Any tool's result for a person: lines of names and values, then its lists as tables. `--json` gives the exact thing. */
 export function renderResult(result: Structured, style: TextStyle, { long = false } = {}): string {
-  // What stands inside a record is broken into lines of what the names beside it leave.
+  // The content of a record is wrapped to the width that the names beside it leave.
   const names = Object.keys(result).filter((name) => !Array.isArray(result[name]));
   const inner = { ...style, columns: style.columns === undefined ? undefined : style.columns - Math.max(0, ...names.map((name) => name.length)) - 2 };
   const pairs: [string, string][] = [];

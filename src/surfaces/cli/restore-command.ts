@@ -11,14 +11,11 @@ import { safeText } from "./terminal-text.ts";
 
 export const restoreCommand: Command = {
   path: ["restore"],
-  summary: "Bring back a backup, or an earlier state of a namespace, without ever giving a version or token twice",
+  summary: "Restore a backup or an earlier state of a namespace; versions and tokens never repeat",
   details:
-    "A file goes into namespaces that are empty here. Agents may have worked on after it was written, so revisions, versions and tokens go on far above any they can have been given; history up to the backup is there. " +
-    "Access tokens come back where this store never had any, as they were then: revoke again what was revoked since. " +
-    "With --at it ends at that revision or moment, and without tokens. With --in-place a namespace in use is changed back to what it was, from its own history (--at alone) or from a file, as new commits on top: nothing is lost, and what others write meanwhile may stay. " +
-    "Not brought back in place: leases (who holds what stays as it is), what would have expired since, and request keys (a request that was answered stays answered).",
+    "Restores a file into namespaces that must be empty, with the history up to the backup. Agents may have continued to work after the backup was made, so revisions, versions and fencing tokens resume far above any number that was handed out. Access tokens are restored as they were at that time, and only into a store that never had any; revoke those again that have been revoked since. With --at, the restored state is that of a revision or a time, without access tokens.\n\nWith --in-place, a namespace in use is changed back by new commits, either from its own history (--at without a file) or from a file. Nothing in its history is lost. Writes that others make at the same time may remain. Leases, entries that would have expired by now, and request keys are not restored in place: leases keep their holders, and a request that was answered stays answered.",
   operands: "[file]",
-  operandMeanings: [{ name: "file", meaning: "What holdfast backup or export wrote. May be left out with --in-place --at." }],
+  operandMeanings: [{ name: "file", meaning: "A file that holdfast backup or holdfast export wrote. Optional with --in-place --at." }],
   flags: [
     { name: "at", takes: "WHEN", meaning: "Restore the state as of a revision, or of a time such as 2026-11-15T10:00:00Z." },
     { name: "to-namespace", takes: "NAME", meaning: "Restore a file with a single namespace under this name." },
@@ -41,7 +38,7 @@ async function runRestore(invocation: Invocation): Promise<number> {
   if (others.length > 0) throw invalidInput("<file>", "must be the name of one file");
   const until = flags.at === undefined ? undefined : readUntil(flags.at as string);
   if (flags["in-place"] === true) return runInPlace(invocation, file, until);
-  if (file === undefined) throw invalidInput("<file>", "is missing; give what holdfast backup wrote, or --in-place --at for an earlier state of a namespace in use");
+  if (file === undefined) throw invalidInput("<file>", "is missing; pass a file that holdfast backup wrote, or --in-place --at to restore an earlier state of a namespace in use");
   return loadFile(invocation, file, { verb: "restore", done: "Restored", leaps: true, until });
 }
 
@@ -56,11 +53,11 @@ function readUntil(text: string): Until {
 
 async function runInPlace({ host, flags, json }: Invocation, file: string | undefined, until: Until | undefined): Promise<number> {
   for (const flag of ["to-namespace", "undo", "dry-run"]) if (flags[flag] !== undefined) throw invalidInput(`--${flag}`, "does not go with --in-place");
-  if (file === undefined && until === undefined) throw invalidInput("--at", "is missing; say which revision or moment to go back to");
+  if (file === undefined && until === undefined) throw invalidInput("--at", "is missing; pass the revision or time to go back to");
   await using runtime = await host.open(flags);
   if (runtime.config.readOnly) throw new HoldfastError("read_only", "restore changes the store, and this command was started read-only.");
   await using scratch = await host.openScratch();
-  return await interruptible(host, "stopped; what was changed so far stays changed. The same command goes on.", async (signal) => {
+  return await interruptible(host, "stopped; the changes made so far remain. Run the same command to continue.", async (signal) => {
     const { base, config } = runtime;
     const [{ restoreInPlace }, { readFacts }, { Hold }] = await Promise.all([
       import("../../transfer/files/restore-in-place.ts"),

@@ -70,7 +70,7 @@ const keys: ListShape = {
   field: "entries",
   columns: [id("key"), text("version"), time("changed", "updated_at"), time("expires", "expires_at", "never"), prose("value")],
   empty: "No keys yet. Set one: holdfast set KEY VALUE",
-  emptyNarrowed: "No keys begin like this.",
+  emptyNarrowed: "No keys begin with this text.",
 };
 
 /** By the name of the tool, or the path of a command that is not one. Other results show their lists with every field. */
@@ -127,7 +127,7 @@ const shapes: Readonly<Record<string, ListShape>> = {
       time("held since", "held_since_at"),
       { heading: "waiting", cuts: true, cell: ({ waiting }) => plain((waiting as readonly string[]).join(", ")) },
     ],
-    empty: "Nobody holds a lease now. Take one: holdfast lease acquire NAME",
+    empty: "No lease is held now. Take one: holdfast lease acquire NAME",
     emptyNarrowed: "No leases match.",
   },
   "namespace list": {

@@ -14,7 +14,7 @@ const name = (value: unknown): string => safeText(JSON.stringify(value));
 
 const until = (style: TextStyle, expiresAt: unknown, before = ", expires "): string => (typeof expiresAt === "number" ? `${before}${formatTime(expiresAt, style)}` : "");
 
-/** `"a" is at version 1, expected 0 (create only)`, and what stands there. */
+/** `"a" is at version 1, expected 0 (create only)`, and the current value. */
 function conflict(subject: unknown, { expected_version: expected, actual_version: actual, current }: Result, style: TextStyle): string {
   const is = actual === 0 ? "does not exist" : `is at version ${actual}`;
   const wanted = expected === undefined ? "" : `, expected ${expected === 0 ? "0 (create only)" : expected}`;

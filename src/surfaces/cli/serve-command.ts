@@ -6,8 +6,7 @@ export const serveCommand: Command = {
   path: ["serve"],
   summary: "Serve MCP over HTTP and the dashboard",
   details:
-    "MCP is at /mcp, and at /ns/NAME/mcp for a namespace by name; the dashboard is at /. On a loopback address, which is the default, whoever sits at this machine needs no token. " +
-    "A wider address needs one first: holdfast token create. Ends with Ctrl-C or SIGTERM: calls in flight finish, then the exit code is 0; a second signal ends it at once.",
+    "MCP is served at /mcp, and at /ns/NAME/mcp for a namespace by name; the dashboard is at /. On a loopback address, which is the default, callers on this machine need no token. To listen on any other address, create a token first: holdfast token create.\n\nCtrl-C or SIGTERM stops the server after the calls in flight have finished, with exit code 0. A second signal stops it at once.",
   operands: "",
   flags: [],
   examples: ["holdfast serve", "holdfast serve --port 9000 --store postgres://db.example.com/holdfast", "holdfast serve --host 0.0.0.0 --allowed-hosts holdfast.example.com"],
@@ -36,7 +35,7 @@ const facts = ({ url, listensOn, mcpUrl, trustsOperator }: ServeAnswer) => ({
   operator_without_token: trustsOperator,
 });
 
-/** Nobody can be given the address that stands for all of them. */
+/** Clients cannot use the address that means every address. */
 const shownPlace = (listensOn: string): string => listensOn.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\]):(\d+)$/, "every address, port $1");
 
 const sentence = ({ url, listensOn, mcpUrl, trustsOperator }: ServeAnswer): string =>

@@ -11,7 +11,7 @@ import { safeText } from "./terminal-text.ts";
 
 /** For a command's details: --namespace is every command's flag, and here it chooses. */
 export const namespacesMeaning = (verb: string): string =>
-  `All namespaces are ${verb}, or those that --namespace names (several with commas between them; HOLDFAST_NAMESPACE does not count here). Access tokens (holdfast token) go with all of them, not with named ones.`;
+  `All namespaces are ${verb}, together with the access tokens (holdfast token). With --namespace, only the named ones are, separated by commas, and without access tokens. HOLDFAST_NAMESPACE is ignored here.`;
 
 /** No namespace has a comma in its name. */
 export function namedNamespaces({ namespace }: Invocation["flags"]): readonly string[] | undefined {
@@ -36,7 +36,7 @@ export async function chosenNamespaces(engine: Engine, named: readonly string[] 
 /** Those that Holdfast keeps for itself have no name that means anything to people; there is one. */
 export const shownNamespace = (namespace: string): string => (isReservedNamespace(namespace) ? "(access tokens)" : safeText(namespace));
 
-/** What a store is called by its file; other stores are told apart when they are open. */
+/** Identifies a store by its file; other stores are compared once they are open. */
 export function requireOtherStore(from: string, to: string): void {
   for (const [field, url] of [
     ["<from>", from],
@@ -55,7 +55,7 @@ function realFile(url: string): string {
   }
 }
 
-/** Runs something long that Ctrl-C ends in good order; `whenStopped` says what is left and how to go on. */
+/** Runs something long that Ctrl-C ends in good order; `whenStopped` describes what remains and how to continue. */
 export async function interruptible(host: CliHost, whenStopped: string, work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const stop = new AbortController();
   const stopListening = host.onSignal(() => stop.abort());

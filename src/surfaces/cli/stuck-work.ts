@@ -7,7 +7,7 @@ import type { Finding } from "./doctor.ts";
 const namedMax = 5;
 const scannedMax = 200;
 
-/** What waits for somebody who may never come, as findings with what to do about it. */
+/** Work that may wait forever, as findings with a remedy for each. */
 export async function stuckFindings(base: ToolBase): Promise<Finding[]> {
   const { leases, nowMs } = await readLeaseOverview(base, scannedMax);
   const { abandoned, longHeld, awaited } = await findStuckWork(base, leases, nowMs);
@@ -15,8 +15,8 @@ export async function stuckFindings(base: ToolBase): Promise<Finding[]> {
     finding(
       "claims",
       abandoned.map((run) => `${run.runId} (${run.name}, last held by ${run.holder}, step ${run.lastStep})`),
-      "no run was left behind by its worker",
-      (list) => `begun, but nobody works on: ${list}`,
+      "no run was abandoned by its worker",
+      (list) => `started, but no agent is working on: ${list}`,
       "Start a worker that claims them, or cancel with: holdfast workflow finish RUN_ID cancelled",
     ),
     finding(
@@ -24,14 +24,14 @@ export async function stuckFindings(base: ToolBase): Promise<Finding[]> {
       longHeld.map((lease) => `${lease.resource} (${lease.holder}, for ${formatDuration(nowMs - lease.heldSinceMs)})`),
       "no lease has been held for more than an hour",
       (list) => `held for more than an hour: ${list}`,
-      "Check whether the holder still works; a lease that is not renewed ends by itself.",
+      "Check whether the holder is still working; a lease that is not renewed expires.",
     ),
     finding(
       "waiting lines",
       awaited.map((lease) => `${lease.resource} (held by ${lease.holder})`),
-      "nobody waits in line for a lease",
-      (list) => `somebody waits for: ${list}`,
-      "Normal while the holder works; shorter leases make the line move.",
+      "no agent is waiting for a lease",
+      (list) => `agents are waiting for: ${list}`,
+      "Normal while the holder works; shorter leases shorten the wait.",
     ),
   ];
 }

@@ -25,7 +25,7 @@ export const wrap = (text: string, width: number): string =>
     .join("\n");
 
 function wrapLine(text: string, width: number): string {
-  // Indented text is laid out by whoever wrote it.
+  // Indented text already has its own layout.
   if (text.length <= width || text.startsWith(" ")) return text;
   const lines = [""];
   for (const word of text.split(" ")) {

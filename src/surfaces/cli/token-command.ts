@@ -16,10 +16,9 @@ import { formatTime, safeText, styleFor, table } from "./terminal-text.ts";
 
 const tokenCreateCommand: Command = {
   path: ["token", "create"],
-  summary: "Make a token for holdfast serve and print its secret, once",
+  summary: "Create an access token for holdfast serve and print its secret once",
   details:
-    "The secret alone goes to standard output, what it is for to standard error. The store keeps only a hash of it: lost, it cannot be shown again; make another. " +
-    "A token is for all servers on the same store. Its name is what history writes beside every change that is made with it; give each agent or person their own.",
+    "Prints the secret alone to standard output, and a description to standard error. The store keeps only a hash of the secret, so it cannot be shown again; if it is lost, create another token. A token is valid on every server that uses the same store. History records the token's name with every change made with it, so give each agent or person a token of their own.",
   operands: "",
   flags: [
     { name: "name", takes: "NAME", meaning: "Name of the token's user: letters, digits, space and . _ @ -. Required." },
@@ -33,7 +32,7 @@ const tokenCreateCommand: Command = {
       name: "namespace",
       takes: "NAME",
       repeats: true,
-      meaning: "A namespace it may use; may be repeated, the first is its default. '*' is every one. Without it: the one this command works in.",
+      meaning: "A namespace that the token may use; '*' means all. May be repeated; the first is the token's default. Default: the configured namespace.",
     },
     { name: "expires", takes: "DURATION", meaning: "How long the token is valid, for example 90d. Default: until it is revoked." },
   ],
@@ -47,8 +46,8 @@ const tokenCreateCommand: Command = {
 
 const tokenListCommand: Command = {
   path: ["token", "list"],
-  summary: "List the tokens that are valid, with when each was used last",
-  details: "Secrets are not shown; nobody has them. When a token was used is exact to about a minute.",
+  summary: "List the valid access tokens and when each was last used",
+  details: "Secrets cannot be shown, because only their hashes are stored. The time of the last use is accurate to about a minute.",
   operands: "",
   flags: [],
   examples: ["holdfast token list", "holdfast token list --json"],
@@ -57,9 +56,9 @@ const tokenListCommand: Command = {
 
 const tokenRevokeCommand: Command = {
   path: ["token", "revoke"],
-  summary: "End a token for good, on every server within two seconds",
+  summary: "Revoke an access token, on every server within two seconds",
   operands: "<id>",
-  operandMeanings: [{ name: "id", meaning: "The id that token list shows, or as much of its beginning as only one token has." }],
+  operandMeanings: [{ name: "id", meaning: "The id that holdfast token list shows, or a unique beginning of it." }],
   flags: [{ name: "yes", meaning: "Skip the confirmation. Required when standard input is not a terminal." }],
   examples: ["holdfast token revoke 3f9a", "holdfast token revoke 3f9a61c07b12de45 --yes --json"],
   run: runRevoke,
@@ -74,9 +73,9 @@ function requireWritable({ config }: CliRuntime, what: string): void {
 }
 
 async function runCreate({ host, flags, words, json }: Invocation): Promise<number> {
-  if (words.length > 0) throw invalidInput("--name", "give the name with this flag; create takes no argument");
+  if (words.length > 0) throw invalidInput("--name", "pass the name with this flag; create takes no argument");
   const name = flags.name;
-  if (typeof name !== "string") throw invalidInput("--name", "is missing; say who will use the token");
+  if (typeof name !== "string") throw invalidInput("--name", "is missing; name who will use the token");
   const role = roles.find((word) => word === flags.role);
   if (role === undefined) throw invalidInput("--role", `must be one of ${roles.join(", ")}`);
   const ttlMs = flags.expires === undefined ? undefined : readDuration(flags.expires as string);
@@ -97,7 +96,7 @@ async function runCreate({ host, flags, words, json }: Invocation): Promise<numb
   host.stdout.write(`${secret}\n`);
   if (others.length > 0)
     host.stderr.write(
-      `Note: ${others.map(({ id }) => id).join(", ")} ${others.length === 1 ? "has" : "have"} the same name, and history will not tell them apart. Revoke what is replaced.\n`,
+      `Note: ${others.map(({ id }) => id).join(", ")} ${others.length === 1 ? "has" : "have"} the same name, and history cannot tell them apart. Revoke the tokens that this one replaces.\n`,
     );
   return exitCodes.ok;
 }
@@ -134,7 +133,7 @@ async function runList({ host, flags, words, json }: Invocation): Promise<number
   const scope = scopeOf(runtime);
   const tokens = await listTokens(scope);
   if (json) host.stdout.write(`${JSON.stringify({ tokens: tokens.map(toJson) })}\n`);
-  else if (tokens.length === 0) host.stdout.write("There is no token. Make one: holdfast token create --name NAME --role ROLE\n");
+  else if (tokens.length === 0) host.stdout.write("There are no tokens. Create one: holdfast token create --name NAME --role ROLE\n");
   else host.stdout.write(renderTokens(tokens, styleFor(host.stdout, runtime.config.colourAllowed, scope.clock.nowMs())));
   return exitCodes.ok;
 }
@@ -154,7 +153,7 @@ async function runRevoke({ host, flags, words, json }: Invocation): Promise<numb
   }
   const revoked = await revokeToken(scope, token.id);
   if (json) host.stdout.write(`${JSON.stringify({ id: token.id, name: token.name, revoked })}\n`);
-  else host.stdout.write(revoked ? `Revoked ${token.id}. Running servers refuse it within two seconds.\n` : `${token.id} was revoked or expired meanwhile.\n`);
+  else host.stdout.write(revoked ? `Revoked ${token.id}. Running servers reject it within two seconds.\n` : `${token.id} had already been revoked or expired.\n`);
   return exitCodes.ok;
 }
 

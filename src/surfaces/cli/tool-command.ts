@@ -2,13 +2,11 @@ import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { quotedName } from "../../kernel/nearest.ts";
 import { answerTexts } from "../../tools/answer-texts.ts";
-import { descriptionOf } from "../../tools/describe-tool.ts";
 import { runTool } from "../../tools/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { hintInCliWords, inCliWords } from "./cli-vocabulary.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { errorJson, exitCodes } from "./command.ts";
-import { commandSummaries } from "./command-areas.ts";
 import { commandPath } from "./command-path.ts";
 import type { Parameter } from "./parameters.ts";
 import { parametersOf, toFlag } from "./parameters.ts";
@@ -19,6 +17,7 @@ import { resultSentence } from "./result-sentences.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { safeText, styleFor, wrapProse } from "./terminal-text.ts";
 import { toolExamples } from "./tool-examples.ts";
+import { requireToolHelp } from "./tool-help.ts";
 
 /** Where a person at a prompt should not have to decide. */
 const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -28,9 +27,13 @@ const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>
   state_list: { values: false },
 };
 
-const requestKeyFlag = { name: "request-key", takes: "KEY", meaning: "Makes a retry safe: the same key and arguments give the first answer again and no second effect." } as const;
-export const longFlag = { name: "long", meaning: "Show every field of each record, one record below the other, instead of a table." } as const;
-const stringFlag = { name: "string", meaning: "Take the value as text, even when it looks like JSON." } as const;
+const requestKeyFlag = {
+  name: "request-key",
+  takes: "KEY",
+  meaning: "Makes a retry safe: a repeated command with the same key and arguments prints the first answer and has no second effect.",
+} as const;
+export const longFlag = { name: "long", meaning: "Show every field, one record after another, instead of a table." } as const;
+const stringFlag = { name: "string", meaning: "Store the value as text even if it is valid JSON." } as const;
 
 export interface ToolCommandOptions {
   /** Another path than the tool's own. */
@@ -50,8 +53,7 @@ export function toolCommand(tool: Tool, { path = commandPath(tool), bare = false
   return {
     path,
     alias: tool.name,
-    summary: commandSummaries[tool.name] ?? tool.title,
-    details: inCliWords(tool, descriptionOf(tool)),
+    ...requireToolHelp(tool),
     operands: positional
       .map((parameter) => (isRequired(parameter) ? `<${parameter.property}>` : `[${parameter.property}]`))
       .concat(requiredFlags)
@@ -124,14 +126,14 @@ function printResult(tool: Tool, { result, given, long, host, style }: Printing)
   const texts = answerTexts(tool, result);
   if (texts !== undefined) return void host.stdout.write(texts.map(asText).join(""));
   // Made to be read as it is; the rest of the result says the same in pieces.
-  if (typeof result.formatted_context === "string") return void host.stdout.write(asText(result.formatted_context || "Nothing that is stored answers this."));
+  if (typeof result.formatted_context === "string") return void host.stdout.write(asText(result.formatted_context || "No stored note answers this."));
   const sentence = resultSentence(tool.name, result, style);
   if (sentence?.isRefusal === true) return void host.stderr.write(`holdfast: ${sentence.text}\n`);
   if (sentence !== undefined) return void host.stdout.write(`${sentence.text}\n`);
   host.stdout.write((long ? undefined : renderList(tool.name, result, given, style)) ?? renderResult(result, style, { long }));
 }
 
-/** A refusal that comes from being somebody else says who one is: at a prompt that is rarely written out. */
+/** When a command is refused because another agent is the holder, the error names the current agent: at a prompt it is rarely typed. */
 const ownershipCodes: readonly ErrorCode[] = ["claim_held", "claim_lost"];
 const ownershipTools: readonly string[] = ["lease_renew", "lease_release"];
 const whoYouAre = (agent: string | undefined): string => (agent === undefined ? "" : `You are ${agent}; pass --agent or --token to act as another holder.`);
@@ -141,7 +143,7 @@ async function collectArguments({ host, flags, words }: Invocation, { positional
   const options = { asText: flags.string === true };
   if (words.length > positional.length) {
     const takes = positional.length === 0 ? "takes no argument" : `takes ${positional.map(({ property }) => `<${property}>`).join(" ")}`;
-    throw invalidInput(path.join(" "), `${takes}; unexpected ${quotedName(words[positional.length] as string)}. Quote an argument that has blanks in it`);
+    throw invalidInput(path.join(" "), `${takes}; unexpected ${quotedName(words[positional.length] as string)}. Quote an argument that contains spaces`);
   }
   for (const [i, parameter] of positional.entries()) {
     const word = words[i];

@@ -5,14 +5,13 @@ import { wrap } from "./terminal-text.ts";
 
 export const verifyCommand: Command = {
   path: ["verify"],
-  summary: "Put the guarantees to the test on this machine, with processes that are raced, stopped and killed",
+  summary: "Test the guarantees on this machine, with processes that race, stop and are killed",
   details:
-    "Works in namespaces of its own that begin with verify-, and removes them afterwards. Without --store or a configured store it uses a new SQLite file in the temporary folder. " +
-    "Takes about a minute, with --quick a quarter of that. Exit code 0 when every guarantee held, 1 when one was broken, 130 when it was interrupted (Ctrl-C): it ends its workers and cleans up then too.",
+    "Starts worker processes that race each other, stops and kills some of them, and checks every guarantee. It works in namespaces of its own, whose names begin with verify-, and removes them afterwards. Without a configured store it uses a new SQLite file in the temporary folder. It takes about a minute, or a quarter of that with --quick.\n\nExits with 0 if every guarantee held, with 1 if one was broken, and with 130 if it was interrupted with Ctrl-C. It cleans up in each case.",
   operands: "",
   flags: [
-    { name: "quick", meaning: "Run about a fifth of the work." },
-    { name: "seed", takes: "NUMBER", meaning: "Repeat the random choices of an earlier run: when processes are killed and stopped." },
+    { name: "quick", meaning: "Do about a fifth of the work." },
+    { name: "seed", takes: "NUMBER", meaning: "Repeat the random choices of an earlier run: when it stopped and killed processes." },
   ],
   examples: ["holdfast verify", "holdfast verify --quick --json", "holdfast verify --store sqlite:./state.db"],
   run: runVerifyCommand,

@@ -10,9 +10,9 @@ export const watchCommand: Command = {
   path: ["watch"],
   summary: "Print every change of a key, or of all keys with a prefix, as it happens",
   details:
-    "One line per change, in order, none skipped, none twice. Each line shows its revision; pass the last one seen with --after to continue where an earlier watch ended. Expired entries are reported within about a second: watch maintains the store as a server does, unless it was started read-only (then a running server must). Ends with Ctrl-C (exit code 130), or after --count changes.",
+    "Prints one line per change, in order; no change is skipped or repeated. Each line shows its revision. To continue an earlier watch, pass the last revision you saw with --after. Expired entries are reported within about a second, because watch also maintains the store as a server does; with --read-only, a running server must do that.\n\nEnds after --count changes, or with Ctrl-C (exit code 130).",
   operands: "<key|prefix*>",
-  operandMeanings: [{ name: "key|prefix*", meaning: "A key, or a prefix followed by *; a * that belongs to the key's end is written \\*." }],
+  operandMeanings: [{ name: "key|prefix*", meaning: "A key, or a prefix followed by *. Write \\* for a key that ends in *." }],
   flags: [
     { name: "after", takes: "REVISION", meaning: "Start after this revision instead of now." },
     { name: "count", takes: "N", meaning: "Stop after this many changes." },
@@ -24,7 +24,7 @@ export const watchCommand: Command = {
 async function runWatch({ host, flags, words, json }: Invocation): Promise<number> {
   const [pattern] = words;
   if (pattern === undefined || words.length > 1)
-    throw invalidInput("<key|prefix*>", "give exactly one key, or a prefix followed by * (in quotes, so that the shell leaves it alone)");
+    throw invalidInput("<key|prefix*>", "pass exactly one key, or a prefix followed by * (in quotes, so that the shell does not expand it)");
   if (pattern === "") throw invalidInput("<key|prefix*>", "must not be empty; '*' watches every key");
   const after = readCount("after", flags.after, 0);
   const count = readCount("count", flags.count, 1) ?? Number.POSITIVE_INFINITY;
@@ -35,7 +35,7 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
   let seen = 0;
   if (host.stderr.isTTY) {
     const { revision } = await runtime.base.store.read(everything, { limit: 1, values: false });
-    host.stderr.write(`watching ${safeText(pattern)} from revision ${after ?? revision} on; Ctrl-C ends it\n`);
+    host.stderr.write(`watching ${safeText(pattern)} from revision ${after ?? revision} on; press Ctrl-C to stop\n`);
   }
   try {
     for await (const change of watchState(runtime.base, { ...targetOf(pattern), after }, stop.signal)) {
@@ -61,7 +61,7 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
 
 const valueColumnsMin = 20;
 
-/** On a terminal a change is one line, whatever stands beside the value; on a pipe and with --json there is all of it. */
+/** On a terminal a change is one shortened line; on a pipe and with --json it is printed in full. */
 const fitting = (value: string, beside: string, columns: number | undefined): string =>
   columns === undefined ? value : shorten(value, Math.max(valueColumnsMin, columns - textWidth(beside)));
 

@@ -16,7 +16,7 @@ export interface BridgeConnectionOptions {
 
 const accepted = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
 const subscribeMethod = "resources/subscribe";
-/** What stands between has lost the server, before it got the request or after: that it cannot tell. */
+/** A proxy has lost the server, and cannot know whether the server had received the request. */
 const balancerLost: ReadonlySet<number | undefined> = new Set([502, 504]);
 
 /** Sends messages and keeps the session of a client of the earlier revisions, also over restarts of the server. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 /** One URI more is not remembered; the server has a limit of its own, well below. */
 const subscribedMax = 4_096;
 
-/** What a client of an earlier revision and the server have agreed on, kept to agree on it anew when the server has forgotten. */
+/** What a client of an earlier revision and the server have agreed on, kept to repeat the handshake when the server has dropped the session. */
 export class BridgeSession {
   /** The client's own words. */
   #greeting: Buffer | undefined;
@@ -38,7 +38,7 @@ export class BridgeSession {
     this.#version = typeof result.protocolVersion === "string" && /^[\w.-]{1,64}$/.test(result.protocolVersion) ? result.protocolVersion : undefined;
   }
 
-  /** A client that greets again begins anew. */
+  /** A client that sends initialize again starts a new session. */
   forget(): void {
     this.#id = undefined;
     this.#version = undefined;

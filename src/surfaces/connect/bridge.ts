@@ -30,7 +30,7 @@ export interface BridgeOptions {
   readonly log: Log;
   /** For so long a request waits for a server that cannot be reached, before it is answered with an error. */
   readonly retryForMs?: number;
-  /** For so long requests may go on when the client has closed its end. */
+  /** How long requests may continue after the client has closed its end. */
   readonly endMsMax?: number;
 }
 
@@ -40,7 +40,7 @@ const inFlightMax = 256;
 const answersBytesMax = 134_217_728;
 const partBytes = 65_536;
 const farewellMsMax = 1_000;
-const otherAnswer = "answered another request than this one";
+const otherAnswer = "answered a different request";
 
 /**
  * Serves MCP over standard input and output by passing every message on to a server over HTTP. Resolves when the client has closed its end and was answered, or is gone;
@@ -111,7 +111,7 @@ class Bridge {
     return this.#unansweredAtEnd === 0 || this.#writer.gone;
   }
 
-  /** Nobody waits for the end of a subscription; whoever asked anything else hears that there will be no answer. */
+  /** No caller waits for the end of a subscription; every other request gets an error, because no answer will come. */
   #giveUp({ abort, method, unanswered, isRepeatable }: Outgoing): void {
     const isCancelled = abort.signal.aborted;
     abort.abort();
@@ -144,7 +144,7 @@ class Bridge {
   }
 
   /**
-   * Whoever wants no answer closes the connection; true: that is all, in the era without sessions. In the earlier one the server is told too,
+   * Closing the connection cancels a request; true: nothing more is needed, in the era without sessions. In the earlier one the server is notified too,
    * but not only: on another connection the word may overtake the request it is about, and would then mean nothing.
    */
   #cancelled(id: unknown): boolean {
@@ -162,7 +162,7 @@ class Bridge {
         this.#exchanges.delete(exchange);
         this.#resume();
       });
-    // A subscription lasts: nobody waits for its end, and it takes no other request's place.
+    // A subscription lasts: no caller waits for its end, and it takes no other request's slot.
     if (message.method !== listenMethod) this.#exchanges.add(exchange);
   }
 
@@ -212,7 +212,7 @@ class Bridge {
     if (isEvents(response)) return this.#deliverEvents(message, response, onAnswer);
     if (message.ids.length === 0 || statusCode === 202 || statusCode === 204) {
       discard(response);
-      return this.#requireAnswered(message, "has taken this request without answering it");
+      return this.#requireAnswered(message, "accepted this request without answering it");
     }
     const holding = this.#budget.open();
     await holding.reserve(Number(headers["content-length"] ?? partBytes) || partBytes);
@@ -269,7 +269,7 @@ class Bridge {
   }
 
   #fail(message: Outgoing, failure: unknown): void {
-    // Cancelled, or over: nobody waits for an answer.
+    // Cancelled, or over: no caller waits for an answer.
     if (message.abort.signal.aborted) return;
     this.#options.log("warn", "request_failed", { method: message.method, reason: failure instanceof ConnectionFailure ? failure.reason : String(failure) });
     if (Number.isFinite(this.#endsAtMs)) this.#unansweredAtEnd += message.unanswered.size;
@@ -325,7 +325,7 @@ class Bridge {
     for (const uri of uris) this.#writer.write(updatedLine(uri));
   }
 
-  /** Writes when there is room, so that whoever reads from the server waits for whoever reads from us. */
+  /** Writes when there is room, so that a slow client slows down reading from the server. */
   #pass(line: string, onWritten?: () => void): Promise<void> {
     return new Promise((resolve) =>
       this.#writer.whenRoom(() => {
@@ -340,7 +340,7 @@ class Bridge {
     return new RetryDelay({ clock: this.#options.clock, forMs, signal, endsAtMs: () => this.#endsAtMs });
   }
 
-  /** The session is of no use to anybody any more. */
+  /** The session is no longer needed. */
   async #sayFarewell(): Promise<void> {
     const { headers, id } = this.#connection.session;
     if (id === undefined) return;

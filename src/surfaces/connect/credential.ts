@@ -6,7 +6,7 @@ const tokenForm = /^[\x21-\x7e]{1,8192}$/;
 
 export interface CredentialOptions {
   readonly token?: string;
-  /** Read again when the server refuses what it held: tokens are replaced by writing the file anew. */
+  /** Read again when the server rejects the token: tokens are replaced by rewriting the file. */
   readonly tokenFile?: string;
 }
 
@@ -31,7 +31,7 @@ export class BridgeCredential {
     try {
       this.#token = readToken(this.#file);
     } catch {
-      // It is being written, or gone: what the server said stands.
+      // The file is being written or is gone, so the server's rejection is final.
       return false;
     }
     return this.#token !== before;
@@ -47,6 +47,6 @@ function readToken(file: string): string {
     const problem = code === "ENOENT" ? `there is no file ${JSON.stringify(file)}` : `${JSON.stringify(file)} cannot be read (${code})`;
     throw new HoldfastError("invalid_input", `--token-file: ${problem}`, { details: { field: "token-file" } });
   }
-  if (!tokenForm.test(text)) throw new HoldfastError("invalid_input", "--token-file: must hold one token and nothing else", { details: { field: "token-file" } });
+  if (!tokenForm.test(text)) throw new HoldfastError("invalid_input", "--token-file: must contain one token and nothing else", { details: { field: "token-file" } });
   return text;
 }

@@ -19,15 +19,15 @@ const failureLine = (id: RequestId, { code, message, hint }: Failure): string =>
 
 /** No answer came. `mayHaveHappened`: what was asked changes something, and has perhaps arrived. */
 export function unansweredLine(id: RequestId, failure: unknown, server: string, mayHaveHappened: boolean): string {
-  if (failure instanceof TooLong) return failureLine(id, { code: "limit_exceeded", message: "The server's answer is too long to be passed on." });
+  if (failure instanceof TooLong) return failureLine(id, { code: "limit_exceeded", message: "The server's answer is too long to forward." });
   if (failure instanceof WrongAnswer) return lostLine(id, `${server} ${failure.message}`, mayHaveHappened, { code: "unavailable", hint: serverHint });
   const { reason, isFinal, kind } = failure instanceof ConnectionFailure ? failure : new ConnectionFailure("cut", failure);
   if (kind === "cut" && mayHaveHappened) return lostLine(id, `The connection to ${server} broke before the answer (${reason})`, true);
-  if (isFinal) return failureLine(id, { code: "unavailable", message: `${server} does not speak to us as it should (${reason}).`, hint: hintOf(reason) });
+  if (isFinal) return failureLine(id, { code: "unavailable", message: `${server} does not respond as a Holdfast server would (${reason}).`, hint: hintOf(reason) });
   return failureLine(id, {
     code: "unavailable",
     message: `${server} cannot be reached (${reason}).`,
-    hint: "Check the address, and that the server runs: holdfast serve.",
+    hint: "Check the address and that the server is running: holdfast serve.",
   });
 }
 
@@ -40,27 +40,29 @@ function lostLine(id: RequestId, what: string, mayHaveHappened: boolean, otherwi
   if (!mayHaveHappened) return failureLine(id, { ...otherwise, message: `${what}.` });
   return failureLine(id, {
     code: "outcome_unknown",
-    message: `${what}: whether the call took effect is not known.`,
-    hint: "Repeat the call with the same request_key, or read.",
+    message: `${what}: the call may or may not have taken effect.`,
+    hint: "Repeat the call with the same request_key, or read the current state.",
   });
 }
 
-const serverHint = "Check that the address is that of a Holdfast server, http:// or https:// as it is.";
+const serverHint = "Check that the address is that of a Holdfast server, with the right scheme (http:// or https://).";
 const hintOf = (reason: string): string =>
-  /CERT|SELF_SIGNED|VERIFY/.test(reason) ? "Its certificate is not trusted on this machine; NODE_EXTRA_CA_CERTS names a file with your own authority's." : serverHint;
+  /CERT|SELF_SIGNED|VERIFY/.test(reason)
+    ? "This machine does not trust its certificate. Set NODE_EXTRA_CA_CERTS to a file with your certificate authority's certificate."
+    : serverHint;
 
 /** What the server refused, in its own words where it has some for a client of MCP. */
 export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, server: string): string {
   // How to bring a credential is ours to say: the server speaks to those who write headers themselves.
   const told = statusCode === 401 ? undefined : errorIn(body);
   if (told !== undefined) return JSON.stringify({ jsonrpc: "2.0", id, error: told });
-  return failureLine(id, refusals[statusCode]?.(server) ?? { code: "unavailable", message: `${server} answered with status ${statusCode} and nothing that is MCP.` });
+  return failureLine(id, refusals[statusCode]?.(server) ?? { code: "unavailable", message: `${server} answered with status ${statusCode} and without an MCP message.` });
 }
 
 const elsewhere = (server: string): Failure => ({
   code: "not_found",
-  message: `${server} sends callers elsewhere.`,
-  hint: "Give the address it sends to; the token is not carried there by itself.",
+  message: `${server} redirects to another address.`,
+  hint: "Pass the address that it redirects to; the token is not sent there automatically.",
 });
 const refusals: Readonly<Record<number, (server: string) => Failure>> = {
   301: elsewhere,
@@ -70,8 +72,8 @@ const refusals: Readonly<Record<number, (server: string) => Failure>> = {
   308: elsewhere,
   401: (server) => ({
     code: "unauthenticated",
-    message: `${server} wants a credential that it knows.`,
-    hint: "Set HOLDFAST_TOKEN to a token of that server, or name a file that holds one with --token-file; holdfast token create makes one there.",
+    message: `${server} requires a valid token.`,
+    hint: "Set HOLDFAST_TOKEN to a token of that server, or pass a file that contains one with --token-file. To create a token, run holdfast token create on the server.",
   }),
   403: (server) => ({ code: "forbidden", message: `${server} does not allow this caller.` }),
   404: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),

@@ -63,6 +63,6 @@ function kindOf(data: string, id: RequestId): "confirmed" | "over" | "refused" |
   return message.error === undefined ? "over" : "refused";
 }
 
-/** Whoever reads again misses nothing. `id`: the subscription's, in the era that names it. */
+/** A client that reads the resource again misses nothing. `id`: the subscription's, in the era that names it. */
 export const updatedLine = (uri: string, id?: RequestId): string =>
   JSON.stringify({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri, ...(id === undefined ? {} : { _meta: { [subscriptionIdKey]: id } }) } });

@@ -12,7 +12,7 @@ export interface ServerMessage {
 
 /** The server has answered, but not what it was asked: asking again would not help. The message follows the server's address. */
 export class WrongAnswer extends Error {}
-export const noMcp = "answered with something that is no MCP";
+export const noMcp = "answered with something other than MCP";
 
 /** Far above what a Holdfast server answers: a few megabytes of brackets would take a hundred times their size. */
 const bounds = { depthMax: 256, elementsMax: 4_000_000 };

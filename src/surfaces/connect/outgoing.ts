@@ -27,7 +27,7 @@ function hasRequestKey(params: Readonly<Record<string, unknown>> | undefined): b
   return [meta?.[requestKey], args?.request_key].some((key) => typeof key === "string" && key !== "");
 }
 
-/** Which member of its parameters a request is about: said in a header too, so that what stands between can route without reading bodies. */
+/** The parameter that names a request's subject; also sent as a header, so that proxies can route without reading bodies. */
 const namedBy: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",

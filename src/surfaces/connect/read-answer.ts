@@ -25,7 +25,7 @@ export async function readAnswerBody(response: IncomingMessage): Promise<Buffer>
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
 }
 
-/** Reads a little of an answer that nobody wants, so that its connection can be used again, and gives up on a long one. */
+/** Reads a little of an answer that is not needed, so that its connection can be used again, and gives up on a long one. */
 export function discard(response: IncomingMessage): void {
   response.once("error", () => {});
   if (Number(response.headers["content-length"] ?? Number.POSITIVE_INFINITY) <= 65_536) response.resume();

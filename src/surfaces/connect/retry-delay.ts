@@ -5,7 +5,7 @@ export interface RetryDelayOptions {
   /** For so long a request is tried again; without an end for a stream. */
   readonly forMs: number;
   readonly signal: AbortSignal;
-  /** Whatever is left of the time above, nobody waits beyond this. */
+  /** The longest delay, whatever is left of the time above. */
   readonly endsAtMs: () => number;
 }
 

@@ -9,8 +9,8 @@ export function requireTarget(text: string): URL {
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))
     throw invalidInput(field, "must be the http:// or https:// address of a Holdfast server, for example http://127.0.0.1:8000/mcp");
   if (url.username !== "" || url.password !== "" || url.search !== "")
-    throw new HoldfastError("invalid_input", `${field}: must hold no user, password or query; other users can read a process's arguments`, {
-      hint: "Put the token into HOLDFAST_TOKEN, or into a file and give --token-file FILE.",
+    throw new HoldfastError("invalid_input", `${field}: must not contain a user, password or query, because other users can read a process's arguments`, {
+      hint: "Put the token into HOLDFAST_TOKEN, or into a file and pass --token-file FILE.",
       details: { field },
     });
   url.hash = "";
@@ -18,5 +18,5 @@ export function requireTarget(text: string): URL {
   return url;
 }
 
-/** Whether everybody on the way can read what is sent there. */
+/** Whether the network can read what is sent there. */
 export const isInTheClear = ({ protocol, hostname }: URL): boolean => protocol === "http:" && !isLoopbackAddress(hostname);

@@ -14,7 +14,7 @@ export const toActivityItem = (activity: Activity, times = 1): ActivityItem => (
   atMs: activity.atMs,
   kind: (historyKinds as readonly string[]).includes(activity.kind) ? (activity.kind as Kind) : "other",
   operation: activity.operation,
-  // Whoever knows a session's id may read it: its name is not told.
+  // A session can be read by anyone who knows its id, so its id is not shown.
   subject: activity.kind === "session" && activity.subject === "" ? "a session" : activity.subject,
   ...(activity.title === undefined || activity.title === "" ? {} : { title: activity.title }),
   writer: activity.writer,
@@ -57,7 +57,7 @@ const events: ApiRoute = {
   },
 };
 
-/** An event's id is the revision, or the revision and how much of it was told where more of it follows. */
+/** An event's id is the revision, followed by how much of it was sent if more follows. */
 function toPosition(id: string): Position {
   const [, revision, seen] = /^(\d{1,16})(?:\.(\d{1,4}))?$/.exec(id) ?? [];
   if (revision === undefined || Number(revision) > limits.revisionMax) throw invalidInput("after", "must be a revision, or the id of the last event received");

@@ -12,7 +12,7 @@ export interface ApiRequest {
   /** The parts of the path that stand for something, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The header `Last-Event-ID`: where a stream of events is to go on. Goes before `?after=`. */
+  /** The header `Last-Event-ID`: where a stream of events resumes. Takes precedence over `?after=`. */
   readonly lastEventId?: string;
   /** The body; `invalid_input` when it is not JSON. */
   json(): Promise<unknown>;

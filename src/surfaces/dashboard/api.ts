@@ -38,7 +38,7 @@ export interface ActivityItem {
   readonly written?: "journal" | "research";
   /** A renewal: a sign of life and not news. Only in events, and in the activity list when asked for. */
   readonly heartbeat?: boolean;
-  /** How many equal changes in a row it stands for; absent = 1. */
+  /** How many equal changes in a row it represents; absent = 1. */
   readonly times?: number;
 }
 
@@ -67,7 +67,7 @@ export interface Overview {
   readonly nowMs: number;
   readonly rangeMs: number;
   readonly revision: number;
-  /** `runsHeld`: by an agent now; `runsWaiting`: unfinished, and nobody holds them. */
+  /** `runsHeld`: by an agent now; `runsWaiting`: unfinished, without a holder. */
   readonly counts: {
     readonly keys: number;
     readonly runs: number;
@@ -89,7 +89,7 @@ export interface Overview {
   };
   /** Runs that ended within the range, of the newest ones, newest first. */
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
-  /** Who held what within the range; an open end is held now. `leaseOccupancySinceMs`: before it nobody looked, so that an empty place says nothing. */
+  /** Who held what within the range; an open end is held now. `leaseOccupancySinceMs`: earlier times were not read, so a gap there means nothing. */
   readonly leaseOccupancyComplete?: boolean;
   readonly leaseOccupancySinceMs?: number;
   readonly leaseOccupancy: readonly {
@@ -224,8 +224,8 @@ export interface RunDetail {
 }
 
 /**
- * What a person does to another's hold: the token is the one that was shown, so that whoever took over since is left alone (409 `lease_lost`).
- * POST /api/ns/:namespace/leases/release {resource, token}; POST …/runs/return {runId, token}; POST …/runs/cancel {runId, token?, reason?} (no token: nobody held it).
+ * What a person does to another's hold: the token is the one that was shown, so that an agent that took over since keeps its hold (409 `lease_lost`).
+ * POST /api/ns/:namespace/leases/release {resource, token}; POST …/runs/return {runId, token}; POST …/runs/cancel {runId, token?, reason?} (no token: it had no holder).
  */
 export interface SteppedIn {
   readonly revision: number;

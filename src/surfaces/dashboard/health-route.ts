@@ -5,13 +5,13 @@ import type { HealthAnswer } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
 
-/** What the engine says, before it is told to somebody: asking about health is how one finds out, so the answer comes whatever the store does. */
+/** The engine's report, before it is filtered for the caller. A health request always gets an answer, whatever the store does. */
 export async function readHealth({ server, store }: ToolBase): Promise<HealthAnswer> {
   try {
     const { engine, durability, facts, warnings } = await server.engine.health(store.namespace);
     return { status: "ok", engine, durability, facts, warnings };
   } catch (error) {
-    const says = isHoldfastError(error) ? `${error.code}: ${error.message}` : "the store failed in a way Holdfast does not know";
+    const says = isHoldfastError(error) ? `${error.code}: ${error.message}` : "the store failed with an unknown error";
     return { status: "error", engine: server.engine.name, durability: "unknown while the store cannot be asked", facts: {}, warnings: [{ about: "store", says }] };
   }
 }

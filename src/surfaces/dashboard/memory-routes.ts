@@ -196,7 +196,7 @@ const research: ApiRoute = {
     const { cursor, limit } = readQuery(query, { cursor: text(cursorBytesMax), limit: pageSize({ default: 30, max: 50 }) });
     const found = await listCheckpoints(base, { limit, after: cursor === undefined ? undefined : fromCursor("research", cursor) });
     const checkpoints: ResearchPage["checkpoints"][number][] = [];
-    // The list has the beginning of the thesis alone; the question stands in the checkpoint. One at a time: each may be large.
+    // The list has only the beginning of the thesis; the question is in the checkpoint. One at a time: each may be large.
     for (const { id, savedAtMs, confidence, thesis } of found.checkpoints) {
       const whole = await readCheckpoint(base, id);
       checkpoints.push({ id, atMs: savedAtMs, question: whole?.coreQuestion ?? "", thesis: whole?.thesis ?? thesis, confidence });

@@ -29,7 +29,7 @@ const looked = { runs: 100, leases: 500, durations: 60, agents: 30, occupied: 24
 const hourMs = 3_600_000;
 const ranges = { "15m": hourMs / 4, "1h": hourMs, "6h": 6 * hourMs, "24h": 24 * hourMs, "7d": 168 * hourMs } as const;
 const rangeNames = Object.keys(ranges) as readonly (keyof typeof ranges)[];
-/** A line that moves is no news: somebody must have waited behind this holder for a while. */
+/** A queue that moves needs no attention: an agent must have waited behind this holder for a while. */
 const lineMovesMs = 60_000;
 
 /** What is remembered of a namespace between two looks. */
@@ -46,7 +46,7 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
     const known = ofStore.get(rangeMs);
     if (known !== undefined) return known;
     const memory: Memory = { rate: newRateMemory(), work: newRecentWork() };
-    // The store is what many share; who asks matters only to what is told of a look.
+    // The result depends on the store, not on the caller, so all callers share it.
     const ask = shareReads(() => readOverview(base, memory, counts, rangeMs));
     ofStore.set(rangeMs, ask);
     return ask;
@@ -159,7 +159,7 @@ function stuckList({ abandoned, longHeld, awaited }: StuckWork, nowMs: number): 
       id: runId,
       title: name,
       token,
-      why: `${holder} stopped ${lastStep === 0 ? "before the first step" : `after step ${lastStep}`}, and nobody has taken over`,
+      why: `${holder} stopped ${lastStep === 0 ? "before the first step" : `after step ${lastStep}`}, and no agent has taken over`,
       sinceMs,
     })),
     ...lines.map((lease) => ({

@@ -20,7 +20,7 @@ export class RememberedCounts {
     const beganMs = clock.nowMs();
     if (known !== undefined && beganMs < known.untilMs) return known.count;
     const count = store.count(range);
-    // Not remembered before it is known: whoever asks meanwhile may know of a change that this count does not.
+    // Not cached before it is complete: a caller that asks in between may know of a change that this count misses.
     const counted: Counted = { count, untilMs: beganMs };
     counts.delete(name);
     counts.set(name, counted);

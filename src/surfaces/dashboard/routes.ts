@@ -16,7 +16,7 @@ export interface ApiOptions {
   readonly log: Log;
   /** The server takes no change: routes that would make one are not there. */
   readonly readOnly: boolean;
-  /** The name of whoever runs the server. */
+  /** The operator's name. */
   readonly operator: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * One run at a time, shared by everybody who asked before it began: a hundred people looking at once cost two looks, and nobody is shown
+ * One run at a time, shared by every caller that asked before it began: a hundred viewers at once cost two reads, and none is shown
  * what was read before they asked.
  */
 export function shareReads<Answer>(read: () => Promise<Answer>): () => Promise<Answer> {

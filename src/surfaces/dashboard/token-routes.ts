@@ -56,11 +56,11 @@ const create = (operator: string, log: Log): ApiRoute => ({
     readQuery(request.query, {});
     const { name, role, namespaces, expiresAtMs } = await readBody(request, "tokens", newToken);
     if (!isWithin(principal, namespaces))
-      throw new HoldfastError("forbidden", "namespaces: you may give tokens only for namespaces that you may use yourself; nothing was changed.", {
+      throw new HoldfastError("forbidden", "namespaces: you can create tokens only for namespaces that you can use yourself; nothing was changed.", {
         details: { field: "namespaces" },
       });
     const ttlMs = expiresAtMs === undefined ? undefined : expiresAtMs - base.clock.nowMs();
-    if (ttlMs !== undefined && ttlMs < 1) throw invalidInput("expiresAtMs", "must be a time to come, in milliseconds since 1970");
+    if (ttlMs !== undefined && ttlMs < 1) throw invalidInput("expiresAtMs", "must be a time in the future, in milliseconds since 1970");
     const maker = { ...principal, operator };
     requireEndsBeforeMaker(maker, expiresAtMs);
     const { token, secret } = await createToken(scopeOf(base), { name, role, namespaces, ttlMs }, maker);
@@ -84,5 +84,5 @@ const revoke = (log: Log): ApiRoute => ({
   },
 });
 
-/** `operator`: the name of whoever runs the server. */
+/** `operator`: the operator's name. */
 export const openTokenRoutes = (operator: string, log: Log): readonly ApiRoute[] => [listAll, create(operator, log), revoke(log)];

@@ -70,7 +70,7 @@ async function sessionStart(
   const end = `\n${isCompacted === true ? "This is current: calling resume again is unnecessary." : "The resume tool gives more of this."} ${saving}\n`;
   const tokensMax = packTokensMax - estimateTokens(end);
   const pack = await readResume(scope, { workspace, sessions: session === undefined ? [] : [session], tokensMax, repository, isCompacted });
-  // An agent that has nothing to go on with is not told so at every start.
+  // An agent without open work gets no message about it at every start.
   if (Object.values(pack.shown).every((count) => count === 0)) return "";
   return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: `${pack.text}${end}` } })}\n`;
 }

@@ -25,7 +25,7 @@ export const sendJson = (response: ServerResponse, status: number, value: unknow
 export const sendFailure = (response: ServerResponse, failure: Failure, protocol: boolean): void =>
   send(response, failure.status, failureBody(failure, protocol), { "content-type": "application/json", ...failure.headers });
 
-/** What a caller is told of a failure: words made for callers, and nothing else of what went wrong. */
+/** The part of a failure that callers may see: messages written for them, and no internal details. */
 export interface Failure {
   readonly status: number;
   readonly headers: Headers;
@@ -33,8 +33,7 @@ export interface Failure {
 }
 
 export function failureOf(error: unknown): Failure {
-  if (!isHoldfastError(error))
-    return { status: 500, headers: {}, error: { code: "internal", message: "Holdfast failed in a way it should not; the server's log has the details." } };
+  if (!isHoldfastError(error)) return { status: 500, headers: {}, error: { code: "internal", message: "Internal error in Holdfast; the server's log has the details." } };
   const { code, message, hint, details } = error;
   const shown = { code, message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) };
   if (error instanceof Refusal) return { status: error.status, headers: error.headers, error: shown };
@@ -42,7 +41,7 @@ export function failureOf(error: unknown): Failure {
   return { status: http, headers: retry === "backoff" && http >= 500 ? { "retry-after": "1" } : {}, error: shown };
 }
 
-/** `protocol`: a client of MCP reads a JSON-RPC error; which request it was cannot be told, because its body was not read. */
+/** `protocol`: a client of MCP reads a JSON-RPC error; without the request's id, because its body was not read. */
 export function failureBody({ error }: Failure, protocol: boolean): Buffer {
   const { message, ...data } = error;
   return Buffer.from(JSON.stringify(protocol ? { jsonrpc: "2.0", id: null, error: { code: -32_000, message, data } } : { error }));

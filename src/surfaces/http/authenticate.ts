@@ -19,7 +19,7 @@ import type { Challenges } from "./resource-metadata.ts";
 export type Authenticate = (request: IncomingMessage) => Promise<Principal | Refusal>;
 
 export interface AuthenticateOptions {
-  /** The name of the local operator; absent where there is none: the server is bound to a wider address, or wants a token of everybody. */
+  /** The name of the local operator; absent if the server listens on a wider address or requires a token from every caller. */
   readonly operator?: string;
   /** The system namespace, where tokens are kept. */
   readonly store: Store;
@@ -35,16 +35,16 @@ export interface AuthenticateOptions {
 
 /** How long a looked-up token is believed without another look: so long may a revoked one still work on another node. */
 export const revokedWithinMs = 2_000;
-/** A token of an issuer holds until it expires; this long it is not verified anew. */
+/** A JWT is valid until it expires; its signature is not verified again for this long. */
 const jwtFreshMs = 30_000;
 const knownMax = 2_000;
-/** Read again so often at most, whoever brings what. */
+/** Read again at most this often, whatever callers send. */
 const checkKeyFreshMs = 2_000;
 
 export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, challenges, limits = guessLimits }: AuthenticateOptions): Authenticate {
   const known = new KnownCredentials(knownMax);
   const budgetOf = (): GuessLimit => new GuessLimit(limits, clock.nowMs());
-  /** For any credential; and, once that is used up by whoever makes them up, one more for each kind that is likely to be good. */
+  /** One budget for any credential and, when guesses have used that up, one more for each kind that is likely to be valid. */
   const guesses = { any: budgetOf(), likelyToken: budgetOf(), likelyJwt: budgetOf() };
   let check: { readonly key: Promise<string | undefined>; readonly atMs: number } | undefined;
   const lookups = new Map<string, Promise<Principal | Refusal>>();
@@ -89,7 +89,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     const peer = request.socket.remoteAddress;
     const guess = async (): Promise<Principal | Refusal> => {
       const budget = await budgetFor(peer, secret);
-      if (budget === undefined) return new Refusal("rate_limited", "Too many unknown credentials from this address; this one was not looked at.", { headers: retryAfter(1_000) });
+      if (budget === undefined) return new Refusal("rate_limited", "Too many unknown credentials from this address; this one was not checked.", { headers: retryAfter(1_000) });
       const answer = await judge(request, hash, find);
       if (!(answer instanceof Refusal)) budget.giveBack(peer, clock.nowMs());
       return answer;
@@ -113,11 +113,11 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     try {
       found = await find();
     } catch (error) {
-      // Whether the credential is good cannot be told now: neither yes nor no.
+      // Whether the credential is valid is unknown right now, so neither accept nor reject it.
       log("warn", "credential_not_checked", { problem: isHoldfastError(error) ? `${error.code}: ${error.message}` : String(error) });
       return isHoldfastError(error, "moved")
         ? new Refusal("moved", "The store of this server was moved; nothing was changed.")
-        : new Refusal("unavailable", "The credential cannot be checked at the moment.", { headers: retryAfter(1_000) });
+        : new Refusal("unavailable", "The credential cannot be checked right now.", { headers: retryAfter(1_000) });
     }
     if (found.is === "forbidden") return new Refusal("forbidden", found.says, { headers: challenges.insufficient(request) });
     const principal = found.is === "good" ? found.principal : undefined;
@@ -131,7 +131,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     const found = await readTokenBySecret({ store }, secret);
     if (found === undefined) return { is: "bad" };
     const { token, nowMs } = found;
-    // Nobody waits for it, and a use that is not noted is no reason to refuse.
+    // Not awaited: failing to record a use is no reason to reject the request.
     if (notesUse && isUseDue(found)) void noteTokenUse({ store }, found).catch((error: unknown) => log("debug", "token_use_not_noted", { problem: String(error) }));
     const { id: tokenId, name, role, namespaces, expiresAtMs } = token;
     return {
@@ -150,7 +150,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
 type Found = { readonly is: "good"; readonly principal: Principal; readonly freshMs: number } | { readonly is: "bad" } | { readonly is: "forbidden"; readonly says: string };
 
 const wanted = (headers: Readonly<Record<string, string>>): Refusal =>
-  new Refusal("unauthenticated", "This server wants a token.", { hint: "Send it as Authorization: Bearer TOKEN. holdfast token create makes one.", headers });
+  new Refusal("unauthenticated", "This server requires a token.", { hint: "Send it as Authorization: Bearer TOKEN. Create one with holdfast token create.", headers });
 
 /** One message for every reason: callers without a valid token must not learn which one it was. */
 const wrong = (headers: Readonly<Record<string, string>>): Refusal =>

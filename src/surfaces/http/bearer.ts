@@ -12,7 +12,7 @@ const bearerForm = /^bearer +([A-Za-z0-9._~+/-]{1,8192}=*) *$/i;
 /** The Authorization header is the only place that counts: addresses and cookies end up in logs, histories and other sites' requests. */
 export function readCredential({ headers: { authorization }, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">): Credential {
   if (authorization === undefined) return none;
-  // Of two Node shows the first; which one a proxy before us believed nobody knows.
+  // Node exposes only the first of two headers, and a proxy in front may have used the other.
   const secret = isSingle(rawHeaders) ? bearerForm.exec(authorization)?.[1] : undefined;
   return secret === undefined ? malformed : { kind: "bearer", secret };
 }

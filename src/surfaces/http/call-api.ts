@@ -26,7 +26,7 @@ export async function callApi({ found: { route, params }, exchange, tenants, cha
   const { request, target } = exchange;
   const principal = exchange.principal as Principal;
   if (!hasRole(principal, route.needs))
-    throw new Refusal("forbidden", `This needs the role ${route.needs}; the credential has ${principal.role}.`, {
+    throw new Refusal("forbidden", `This requires the role ${route.needs}; the credential has ${principal.role}.`, {
       reason: "role",
       headers: principal.kind === "jwt" ? challenges.insufficient(request, route.needs) : {},
     });
@@ -58,7 +58,8 @@ function requireJsonType(type: string | undefined): void {
 function parseJson(body: Buffer | undefined): unknown {
   if (body === undefined || !isUtf8(body)) throw invalidInput("body", "must be JSON in UTF-8");
   const over = exceededBound(body, bounds);
-  if (over !== undefined) throw invalidInput("body", over === "depth" ? `may be nested ${bounds.depthMax} deep` : `may have ${bounds.elementsMax} members and items in all`);
+  if (over !== undefined)
+    throw invalidInput("body", over === "depth" ? `must be nested at most ${bounds.depthMax} deep` : `must have at most ${bounds.elementsMax} members and items in all`);
   try {
     return JSON.parse(body.toString("utf8"));
   } catch {

@@ -2,7 +2,7 @@ import type { Exchange } from "./exchange.ts";
 
 /**
  * The exchanges under way. Linked by themselves, and not a Set: a Set that many things pass through makes itself a new table every few of them, and an old table
- * that V8 has moved to the old generation keeps the next one, and all that ever stood in it, until a full collection. Every request would survive its end.
+ * that V8 has moved to the old generation keeps the next one, and everything that was ever in it, until a full collection. Every request would survive its end.
  */
 export class ExchangeList {
   #first: Exchange | undefined;
@@ -38,7 +38,7 @@ export class ExchangeList {
     return true;
   }
 
-  /** Those of this moment: whoever walks them may end them. */
+  /** A copy, so that the caller may end exchanges while it iterates. */
   *[Symbol.iterator](): Generator<Exchange> {
     const all: Exchange[] = [];
     for (let exchange = this.#first; exchange !== undefined; exchange = exchange.next) all.push(exchange);

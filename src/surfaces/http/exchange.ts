@@ -18,7 +18,7 @@ export class Exchange {
   target: RequestTarget | undefined;
   /** The route's pattern: our own word, for metrics and the log. */
   route = "none";
-  /** Failures are told as the protocol's own. */
+  /** Failures are reported as JSON-RPC errors. */
   isProtocol = false;
   principal: Principal | undefined;
   usage: Usage | undefined;
@@ -45,7 +45,7 @@ export class Exchange {
     this.beganMs = beganMs;
   }
 
-  /** Gives up the body, or the memory that it counts for; set by whoever reads it. */
+  /** Gives up the body, or the memory that it counts for; set by the reader. */
   releaseBody: (() => void) | undefined;
 
   /** Its name in the log. */

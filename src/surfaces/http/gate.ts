@@ -16,7 +16,7 @@ interface Usage {
 /** Beyond the server's share, for the few that watch over it. */
 const vitalMax = 64;
 
-/** Counts what is being answered, of everybody and of each principal, and how fast each asks. */
+/** Counts requests in progress, in total and per principal, and each principal's rate. */
 export class Gate {
   readonly #limits: HttpLimits;
   readonly #ratePerSecond: number;
@@ -54,7 +54,7 @@ export class Gate {
     return this.#byPrincipal.size;
   }
 
-  /** Before anybody is known: the whole server's share. `isVital`: a balancer that is refused takes the server out of service. */
+  /** Before the caller is known: the limit of the whole server. `isVital`: a balancer whose check is refused takes the server out of service. */
   enter(isVital = false): void {
     if (this.#inFlight >= this.#limits.inFlightMax + (isVital ? vitalMax : 0))
       throw new Refusal("unavailable", `${this.#limits.inFlightMax} requests are already being answered.`, { headers: retryAfter(1_000) });
@@ -133,7 +133,7 @@ export class Gate {
     usage.filledAtMs = nowMs;
     if (usage.tokens < 1)
       throw new Refusal("rate_limited", `More than ${this.#ratePerSecond} requests a second.`, {
-        hint: "Go slower, or have the server started with a higher --rate-limit.",
+        hint: "Send requests more slowly, or start the server with a higher --rate-limit.",
         headers: retryAfter(((1 - usage.tokens) * 1_000) / this.#ratePerSecond),
       });
   }
@@ -147,7 +147,7 @@ export class Gate {
     return usage;
   }
 
-  /** Whoever is using nothing; which of them hardly matters, as a forgotten one only gets its burst again. */
+  /** Drops a principal without requests in progress. Which one hardly matters: it only gets its burst again. */
   #forgetOne(): void {
     for (const [key, usage] of this.#byPrincipal) {
       if (usage.inFlight > 0 || usage.streams > 0 || usage.waits > 0) continue;

@@ -55,12 +55,12 @@ export class GuessLimit {
     return this.#peers.size;
   }
 
-  /** A proxy on this machine brings everybody from one address: one guesser must not close the door to all, so only the limit for all holds there. */
+  /** Behind a proxy on this machine all callers have one address. One guesser must not lock out the others, so only the total limit applies there. */
   #peerBucket(address: string | undefined, nowMs: number): Bucket | undefined {
     return address !== undefined && isLoopbackAddress(address) ? undefined : this.#bucketOf(peerOf(address), nowMs);
   }
 
-  /** The one that was quiet longest is forgotten first; the limit for all holds whoever comes instead. */
+  /** The address that was quiet longest is dropped first; the total limit still applies to its replacement. */
   #bucketOf(peer: string, nowMs: number): Bucket {
     const bucket = this.#peers.get(peer) ?? { left: this.#limits.perPeer, atMs: nowMs };
     this.#peers.delete(peer);

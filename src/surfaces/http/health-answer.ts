@@ -38,7 +38,7 @@ export function openReadiness({ engine, clock, version, deadlineMs = 2_000 }: Re
       if (health === undefined) return notReady(`The store did not answer within ${deadlineMs} ms.`, "timeout");
       return { ready: true, facts: { status: "ok", version, ...shown(health), answered_ms: clock.nowMs() - beganMs } };
     } catch (error) {
-      return isHoldfastError(error) ? notReady(error.message, error.code) : notReady("The store failed in a way it should not; the log has the details.", "internal");
+      return isHoldfastError(error) ? notReady(error.message, error.code) : notReady("Internal error in the store; the log has the details.", "internal");
     } finally {
       done.abort();
     }

@@ -14,7 +14,7 @@ interface SlotsMax {
 
 /**
  * A bounded number of places that never runs out for newcomers: when it is full, the largest holder's oldest place is given away. The largest holder is a principal
- * of the namespace that holds most: whoever administers one namespace can make many principals in it, and must not gain by that.
+ * of the namespace that holds most: an administrator of one namespace can create many principals in it, and must not gain by that.
  */
 export class HeldSlots {
   readonly #max: SlotsMax;

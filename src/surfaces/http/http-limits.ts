@@ -57,7 +57,7 @@ export const httpLimits = {
   unsentTotalBytesMax: 134_217_728,
   /** A quiet event stream sends a comment so often: proxies keep it open, and a dead peer is noticed. */
   heartbeatMs: 15_000,
-  /** How long calls may go on after the server was asked to stop. */
+  /** How long calls may run after the server was asked to stop. */
   stopGraceMs: 10_000,
   /** Namespaces whose store is kept ready. */
   namespacesMax: 256,

@@ -33,7 +33,7 @@ export interface HttpMetrics {
   authenticated(kind: CredentialKind, outcome: "accepted" | "refused"): void;
   /** One long answer more (1) or fewer (-1). */
   stream(kind: StreamKind, change: 1 | -1): void;
-  /** How many sockets are open, when somebody asks. */
+  /** The number of open sockets, read at each scrape. */
   connections(read: () => number | undefined): void;
 }
 
@@ -42,11 +42,11 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /** Labels are the route's pattern, method and status alone: a path, a namespace or a principal would show readers of the metrics what they may not see, and has unbounded values. */
 export function openHttpMetrics(meter: Meter): HttpMetrics {
   const requests: Counter = meter.counter("holdfast_http_requests_total", "HTTP requests answered, by route pattern, method and status.", ["route", "method", "status"]);
-  const seconds = meter.histogram("holdfast_http_request_seconds", "From a request's headers to the end of its answer; streams are not in it.", secondsBounds, ["route"]);
-  const inFlight = meter.level("holdfast_http_requests_in_flight", "HTTP requests being answered now, open streams included.").of();
-  const refused = meter.counter("holdfast_http_refused_total", "HTTP requests turned away before they reached what they asked for.", ["reason"]);
-  const authentications = meter.counter("holdfast_authentications_total", "Credentials looked at, by kind and outcome.", ["kind", "outcome"]);
-  const streams = meter.level("holdfast_streams_open", "Long answers open now: MCP streams and the dashboard's events.", ["kind"]);
+  const seconds = meter.histogram("holdfast_http_request_seconds", "Time from a request's headers to the end of its response, without streams.", secondsBounds, ["route"]);
+  const inFlight = meter.level("holdfast_http_requests_in_flight", "HTTP requests in progress, including open streams.").of();
+  const refused = meter.counter("holdfast_http_refused_total", "HTTP requests rejected before they reached their route.", ["reason"]);
+  const authentications = meter.counter("holdfast_authentications_total", "Credentials checked, by kind and outcome.", ["kind", "outcome"]);
+  const streams = meter.level("holdfast_streams_open", "Open streams: MCP streams and the dashboard's events.", ["kind"]);
   for (const kind of ["mcp", "events"]) streams.of(kind);
   return {
     began() {

@@ -144,7 +144,7 @@ export class HttpServer {
     this.#exchanges.add(exchange);
     const hasRoom = this.#sockets.begin(exchange);
     response.once("close", () => this.#finish(exchange));
-    // A peer that vanishes while we write is told by "close".
+    // "close" reports a peer that vanishes while we write.
     response.on("error", ignore);
     if (!hasRoom) {
       this.#options.metrics.refused("in_flight");
@@ -212,7 +212,7 @@ export class HttpServer {
 
   #openWait(exchange: Exchange, namespace: string, end: () => void): () => void {
     const { usage } = exchange;
-    // Whoever is gone counts for nothing any more.
+    // A caller that is gone is no longer counted.
     if (usage === undefined || !this.#exchanges.has(exchange)) return ignore;
     const wait = this.#gate.openWait(usage, namespace, end);
     let isOpen = true;
@@ -226,12 +226,12 @@ export class HttpServer {
     return close;
   }
 
-  /** What is counted for a caller is given back when it goes; for one that is gone already nobody would ever give it back. */
+  /** Counters are released when the caller leaves; for a caller that has already left they would never be released. */
   #requireCaller(exchange: Exchange): void {
-    if (!this.#exchanges.has(exchange)) throw new Refusal("cancelled", "The caller went away.");
+    if (!this.#exchanges.has(exchange)) throw new Refusal("cancelled", "The caller closed the connection.");
   }
 
-  /** Whoever was refused may be slow to take the answer, or to send what nobody reads: others must not wait for that. */
+  /** A refused caller may be slow to read the answer, or to send a body that is not read: others must not wait for that. */
   #leave(exchange: Exchange): void {
     if (exchange.isInside) this.#gate.leave();
     exchange.isInside = false;

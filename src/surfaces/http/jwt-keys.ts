@@ -8,9 +8,9 @@ export const keyLimits = {
   /** How long keys are used before they are fetched again, and how long at most where that fails. */
   freshMs: 600_000,
   staleMsMax: 86_400_000,
-  /** A key that is not in the set may be a new one: the set is fetched again, but not more often than this. Anybody can make up key ids. */
+  /** A key that is not in the set may be a new one: the set is fetched again, but not more often than this. Any caller can make up key ids. */
   missMsMin: 30_000,
-  /** After a failure nobody asks for so long. */
+  /** No fetch is tried for this long after a failure. */
   failedMsMin: 5_000,
   answerMsMax: 5_000,
   documentBytesMax: 262_144,
@@ -27,7 +27,7 @@ export interface IssuerKeysOptions {
   readonly answerMsMax?: number;
 }
 
-/** An issuer's public keys, fetched when needed and kept for a while. One fetch at a time, whoever waits for it. */
+/** An issuer's public keys, fetched when needed and kept for a while. There is one fetch at a time, shared by all callers that wait for it. */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #keys: LocalJWKSet | undefined;

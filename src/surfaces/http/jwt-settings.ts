@@ -23,17 +23,18 @@ export interface JwtConfig {
   readonly origins: Readonly<Record<"jwtIssuer" | "jwtAudience" | "jwtJwksUrl", string>>;
 }
 
-/** Undefined where no issuer is configured. A setting that would do nothing without another is refused: somebody relies on it. */
+/** Undefined where no issuer is configured. A setting that has no effect without another is rejected, because the operator relies on it. */
 export function jwtSettingsOf({ jwtIssuer, jwtAudience = [], jwtJwksUrl, jwtAlgorithms, jwtRoleClaim, jwtNamespacesClaim, origins }: JwtConfig): JwtSettings | undefined {
   if (jwtIssuer === undefined) {
-    if (jwtAudience.length > 0) throw invalidInput(origins.jwtAudience, "needs --jwt-issuer");
-    if (jwtJwksUrl !== undefined) throw invalidInput(origins.jwtJwksUrl, "needs --jwt-issuer");
+    if (jwtAudience.length > 0) throw invalidInput(origins.jwtAudience, "requires --jwt-issuer");
+    if (jwtJwksUrl !== undefined) throw invalidInput(origins.jwtJwksUrl, "requires --jwt-issuer");
     return undefined;
   }
-  if (!isTrustedUrl(jwtIssuer)) throw invalidInput(origins.jwtIssuer, "must be an https: URL without password (http: on a loopback address)");
-  if (jwtJwksUrl !== undefined && !isTrustedUrl(jwtJwksUrl)) throw invalidInput(origins.jwtJwksUrl, "must be an https: URL without password (http: on a loopback address)");
-  // Without it a token that the issuer gave somebody for another service would open this one.
-  if (jwtAudience.length === 0) throw invalidInput(origins.jwtIssuer, "needs --jwt-audience: what the issuer writes into tokens that are meant for this server");
+  if (!isTrustedUrl(jwtIssuer)) throw invalidInput(origins.jwtIssuer, "must be an https: URL without a password (http: is allowed on a loopback address)");
+  if (jwtJwksUrl !== undefined && !isTrustedUrl(jwtJwksUrl))
+    throw invalidInput(origins.jwtJwksUrl, "must be an https: URL without a password (http: is allowed on a loopback address)");
+  // Without it, a token that the issuer made for another service would be accepted here.
+  if (jwtAudience.length === 0) throw invalidInput(origins.jwtIssuer, "requires --jwt-audience: the audience that the issuer writes into tokens for this server");
   return {
     issuer: jwtIssuer,
     audiences: jwtAudience,

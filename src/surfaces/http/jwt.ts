@@ -62,7 +62,7 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
           requiredClaims: ["exp", "sub"],
           currentDate: new Date(clock.nowMs()),
         });
-        // An issuer signs other things too, such as notices of a logout, which say whom they are about and admit nobody.
+        // An issuer signs other things too, such as notices of a logout, which name a subject but grant nothing.
         if (!isAccessType(protectedHeader.typ)) {
           log("info", "jwt_refused", { reason: "typ" });
           return { is: "bad" };
@@ -70,7 +70,7 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
         return principalOf(payload, settings);
       } catch (error) {
         if (isHoldfastError(error)) throw error;
-        // The reason is for whoever runs the server. It names a claim or a rule, never what the token holds.
+        // The reason is for the operator's log. It names a claim or a rule, never what the token holds.
         log("info", "jwt_refused", {
           reason: error instanceof errors.JOSEError ? error.code : "malformed",
           claim: error instanceof errors.JWTClaimValidationFailed ? error.claim : undefined,
@@ -84,7 +84,7 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
 const accessTypes = new Set(["jwt", "at+jwt", "application/jwt", "application/at+jwt"]);
 const isAccessType = (typ: unknown): boolean => typ === undefined || (typeof typ === "string" && accessTypes.has(typ.toLowerCase()));
 
-/** What a part of a token says, whoever wrote it. */
+/** One decoded part of a token, not verified yet. */
 function unverified(part: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));

@@ -10,7 +10,7 @@ export interface ListenOptions {
   readonly origins: { readonly host: string; readonly port: string };
 }
 
-/** Resolves with where it listens. What can go wrong here is the person's to change, and is told by the name they gave it. */
+/** Resolves with where it listens. Errors name the flag or variable to change. */
 export async function listen(server: Server, { host, port, origins }: ListenOptions): Promise<AddressInfo> {
   try {
     await new Promise<void>((resolve, reject) => {
@@ -32,16 +32,16 @@ function named(error: NodeJS.ErrnoException, host: string, port: number, origins
   switch (error.code) {
     case "EADDRINUSE":
       return new HoldfastError("invalid_input", `${portField}: port ${port} of ${host} is in use by another program`, {
-        hint: "Give --port NUMBER, or --port 0 for any free one; another Holdfast may already be serving there.",
+        hint: "Pass --port NUMBER, or --port 0 for any free port. Another Holdfast may already be serving there.",
         cause: error,
       });
     case "EACCES":
     case "EPERM":
-      return new HoldfastError("invalid_input", `${portField}: this user may not listen on port ${port}`, { hint: "Ports from 1024 up need no rights.", cause: error });
+      return new HoldfastError("invalid_input", `${portField}: this user may not listen on port ${port}`, { hint: "Ports from 1024 need no special permission.", cause: error });
     case "EADDRNOTAVAIL":
     case "EAFNOSUPPORT":
     case "EINVAL":
-      return invalidInput(hostField, `${host} is no address of this machine`);
+      return invalidInput(hostField, `${host} is not an address of this machine`);
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return invalidInput(hostField, `${host} cannot be found`);

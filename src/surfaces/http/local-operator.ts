@@ -8,7 +8,7 @@ const forwardingHeaders =
 const isForwarding = (name: string): boolean => forwardingHeaders.test(name);
 
 /**
- * Whether the request comes from somebody at this machine. A proxy on this machine would make everybody local, so nothing that one has passed on counts;
+ * Whether the request comes from a user of this machine. A proxy on this machine would make every caller local, so forwarded requests do not count;
  * and a page of another site may make a browser ask, so what a browser says comes from elsewhere does not count either.
  */
 export function isLocalRequest({ headers, httpVersion, socket }: IncomingMessage): boolean {

@@ -42,7 +42,7 @@ export class Bodies {
     const declaredBytes = declared === undefined ? undefined : Number(declared);
     if (declaredBytes !== undefined && declaredBytes > this.#bodyBytesMax) throw tooLarge(this.#bodyBytesMax);
     if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
-      throw new Refusal("invalid_input", "Content-Encoding: compressed bodies are not taken.", { status: 415, reason: "content_type" });
+      throw new Refusal("invalid_input", "Content-Encoding: compressed bodies are not accepted.", { status: 415, reason: "content_type" });
     const memory = new BodyMemory(this.#budget.open(exchange.principal === undefined ? "" : principalKey(exchange.principal)));
     exchange.releaseBody = () => memory.release();
     if (declaredBytes !== undefined && declaredBytes > smallBodyBytes) await memory.take(declaredBytes);
@@ -82,7 +82,7 @@ export class Bodies {
       request.on("data", onData);
       request.once("end", () => resolve(whole ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))));
       exchange.releaseBody = () => {
-        // Gone in the middle: there is nobody to answer, but the promise must end.
+        // The caller left in the middle: there is no one to answer, but the promise must settle.
         if (request.complete) giveBack();
         else fail(gone());
       };
@@ -112,7 +112,7 @@ class BodyMemory {
   }
 }
 
-const gone = (): Refusal => new Refusal("cancelled", "The caller went away.");
+const gone = (): Refusal => new Refusal("cancelled", "The caller closed the connection.");
 
 const tooLarge = (bodyBytesMax: number): Refusal =>
   new Refusal("limit_exceeded", `A body may have ${bodyBytesMax} bytes. Store large data elsewhere and keep a reference.`, { status: 413 });

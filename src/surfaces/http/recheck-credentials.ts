@@ -15,7 +15,7 @@ export interface RecheckOptions {
 
 /**
  * Asks again, now and then, who sent the requests that are still being answered: streams stay open for days, and a call may wait for a minute.
- * Whoever's credential has ended since gets nothing more. Returns the way to stop.
+ * Callers whose credential has ended get nothing more. Returns a function that stops the checks.
  */
 export function recheckCredentials(options: RecheckOptions): () => void {
   const timer = setInterval(() => void lookAgain(options), lookAgainMs);
@@ -29,7 +29,7 @@ async function lookAgain({ authenticate, exchanges, log }: RecheckOptions): Prom
     lasting.map(async (exchange) => {
       const { request, response, principal, route } = exchange;
       const answer = await authenticate(request);
-      // Whether it still holds cannot always be told; then it stays as it was.
+      // If it cannot be checked right now, the caller keeps its access until the next check.
       if (response.closed || !(answer instanceof Refusal) || (answer.code !== "unauthenticated" && answer.code !== "forbidden")) return;
       log("info", "credential_ended", { route, principal: principal?.name });
       exchange.abort();

@@ -16,7 +16,7 @@ export function unreadProblem(code: string | undefined): Refusal {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new Refusal("invalid_input", "The request did not arrive in time.", { status: 408, reason: "timeout" });
     default:
-      return new Refusal("invalid_input", "This is not a request that can be read.");
+      return new Refusal("invalid_input", "The request cannot be parsed.");
   }
 }
 
@@ -31,7 +31,7 @@ export function refuseSocket(socket: Socket, status: number, headers: Readonly<R
   socket.destroySoon();
 }
 
-/** How long, and for how many bytes, a client that is still sending may go on: closing at once would take the answer away from it. */
+/** How long, and for how many bytes, a client may continue to send: closing at once would make it lose the answer. */
 const lingerMs = 1_000;
 const lingerBytesMax = 1_048_576;
 

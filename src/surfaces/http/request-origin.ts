@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { Refusal } from "./refusal.ts";
 
 export interface OriginRules {
-  /** Bound to a loopback address: only loopback names are ours. Otherwise every address is too, because only a name can be made to point here by somebody else. */
+  /** Bound to a loopback address: only loopback names are ours. Otherwise every address is too, because an attacker can make a name point here, but not an address. */
   readonly loopbackOnly: boolean;
   /** Further names in the Host header. */
   readonly allowedHosts: readonly string[];
@@ -18,7 +18,7 @@ export interface OriginCheck {
   checkHost(request: IncomingMessage): void;
   /** Throws where it comes from a page that may not call. `forPage`: a link from elsewhere may lead here, because what is answered holds no data. */
   checkOrigin(request: IncomingMessage, forPage: boolean): void;
-  /** Lets a page of a configured origin read the answer, and nobody else. "preflight": the browser only asks whether it may, and that was the answer. */
+  /** Lets only pages of a configured origin read the answer. "preflight": the browser asked for permission, and the request is answered. */
   allowReading(request: IncomingMessage, response: ServerResponse, methods: readonly string[]): "preflight" | "request";
 }
 
@@ -45,15 +45,15 @@ export function openOriginCheck({ loopbackOnly, allowedHosts, allowedOrigins, pu
   return {
     checkHost({ headers: { host } }) {
       if (host === undefined || !isOurs(host))
-        throw new Refusal("forbidden", "Host: this server does not answer to that name.", {
+        throw new Refusal("forbidden", "Host: this server does not accept that name.", {
           reason: "host",
-          hint: "Start it with --allowed-hosts NAME if callers reach it by that name.",
+          hint: "If callers reach the server by that name, start it with --allowed-hosts NAME.",
         });
     },
     checkOrigin({ method, headers: { host = "", origin, "sec-fetch-site": site, "sec-fetch-mode": mode } }, forPage) {
       if (origin !== undefined) {
         if (origin !== ownOrigin && !isSameOrigin(origin, host) && !crossOrigins.has(origin))
-          throw new Refusal("forbidden", "Origin: pages of that site may not call this server.", { reason: "origin", hint: "--allowed-origins lists sites whose pages may." });
+          throw new Refusal("forbidden", "Origin: pages of that site may not call this server.", { reason: "origin", hint: "Allow a site with --allowed-origins." });
       } else if (site !== undefined && site !== "same-origin" && site !== "none" && !(forPage && mode === "navigate" && method === "GET"))
         throw new Refusal("forbidden", "Sec-Fetch-Site: pages of other sites may not call this server.", { reason: "origin" });
     },

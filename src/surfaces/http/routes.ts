@@ -22,10 +22,10 @@ import { principalKey } from "./tenants.ts";
 
 /** Where a request goes; determined before any credential is checked. */
 export interface Route {
-  /** What stands for itself, with `:namespace` and the like for the rest. */
+  /** The path with placeholders such as `:namespace`. */
   readonly pattern: string;
   readonly methods: readonly string[];
-  /** open: no data in it, for everybody. while stopping: also when nothing else is answered any more. */
+  /** open: contains no data, needs no credential. while stopping: also answered while the server stops. */
   readonly access: "open" | "credential" | "while stopping";
   handle(exchange: Exchange, tools: RouteTools): Promise<void> | void;
 }

@@ -13,7 +13,7 @@ interface Connection {
 
 /**
  * Every open connection. Node closes those that are slow to ask; this closes those that are slow to listen, keeps their number bounded,
- * and bounds what is held for them, whoever wrote it.
+ * and bounds the unsent data held for them, whichever part of the server wrote it.
  */
 export class Sockets {
   readonly #limits: HttpLimits;
@@ -83,7 +83,7 @@ export class Sockets {
   #closed(socket: Socket): void {
     const exchanges = this.#open.get(socket)?.exchanges ?? [];
     this.#forget(socket);
-    // Node tells only the answer that was being written; those in line behind it would never hear that nobody waits for them.
+    // Node closes only the response that was being written; those queued behind it would never learn that the client is gone.
     setImmediate(() => {
       for (const { response } of exchanges) if (!response.closed) response.emit("close");
     });

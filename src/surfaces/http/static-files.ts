@@ -38,7 +38,7 @@ interface StaticFile {
   readonly etag: string;
   readonly identity: Buffer;
   readonly isCompressible: boolean;
-  /** Each made once, when a browser first asks for it: most servers start without anybody opening the page. */
+  /** Each is built when a browser first requests it: on most servers the page is never opened. */
   readonly compressed: Map<Encoding, Promise<Buffer>>;
 }
 

@@ -18,7 +18,7 @@ export interface TenantsOptions {
   readonly pageTools?: readonly Tool[];
   /** What every namespace is opened with. */
   readonly storeOptions?: NamespaceStoreOptions;
-  /** Of whoever may use every one and names none. */
+  /** The default of principals that may use every namespace. */
   readonly defaultNamespace: string;
   readonly namespacesMax: number;
 }
@@ -35,7 +35,7 @@ function serversOf(here: ServerFacts): Servers {
   return { here, elsewhere };
 }
 
-/** Which part of the store, and which tools, a principal gets. One store per namespace is shared by everybody in this process, so that their commits travel together. */
+/** Which part of the store, and which tools, a principal gets. All principals of this process share one store per namespace, so that their commits share batches. */
 export class Tenants {
   readonly #options: TenantsOptions;
   readonly #stores = new Map<string, Store>();
@@ -47,7 +47,7 @@ export class Tenants {
   constructor(options: TenantsOptions) {
     this.#options = options;
     const { tools, pageTools } = options;
-    // Callers are on other machines: which folder they work in, nobody here can see.
+    // Callers are on other machines, so the server cannot see which folder they work in.
     const { surroundings: _, ...server } = options.server;
     this.#servers = { store: serversOf({ ...server, tellsOf: "store" }), namespace: serversOf({ ...server, tellsOf: "namespace" }) };
     this.#toolsByRole = toolsByRole(tools);
@@ -89,7 +89,7 @@ export class Tenants {
     return this.#pageToolsByRole[role];
   }
 
-  /** The least recently opened goes: whoever still works with it keeps it, and its commits are safe beside those of a new one. */
+  /** Drops the least recently opened store. Requests that still use it keep it, and their commits are safe beside those of a new one. */
   #storeOf(namespace: string): Store {
     const known = this.#stores.get(namespace);
     if (known !== undefined) return known;

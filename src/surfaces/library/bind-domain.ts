@@ -32,7 +32,7 @@ export function bindDomain(base: LibraryBase): Omit<Holdfast, "namespace" | "hea
 
 function requireAgent({ agent }: LibraryBase, options: CallOptions): string {
   const name = options.agent ?? agent;
-  if (name === undefined) throw invalidInput("agent", "leases and claims need a holder; give agent here or to openHoldfast");
+  if (name === undefined) throw invalidInput("agent", "leases and claims need a holder; pass agent here or to openHoldfast");
   return name;
 }
 
@@ -68,7 +68,7 @@ function bindState(base: LibraryBase): State {
     async *watch(what, signal) {
       // Leaving the loop must end the watch too, also when the caller gave no signal.
       const left = new AbortController();
-      // Somebody waits in this loop: that alone must keep the process alive, however quiet the store is.
+      // The caller waits in this loop, which must keep the process alive even if the store is quiet.
       const alive = setInterval(() => {}, 2 ** 30);
       try {
         yield* watchState(base.scope, what, signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]));
@@ -102,7 +102,7 @@ function bindLeases(base: LibraryBase): Leases {
 }
 
 function bindWorkflows(base: LibraryBase): Workflows {
-  /** Progress may be reported without a name while nobody holds the run. */
+  /** Progress may be reported without a name while the run has no holder. */
   const reporter = (options: CallOptions & { readonly token?: number }) => ({ agentId: options.agent ?? base.agent, token: options.token });
   return {
     create: async (input, options = {}) => createRun(scopeOf(base, options, "workflows.create", input), input),

@@ -33,7 +33,7 @@ function fingerprintOf(operation: string, input: unknown): string {
     return fingerprint({ operation, input });
   } catch (cause) {
     const field = Object.entries(input ?? {}).find(([, member]) => !canBeJson(member))?.[0] ?? "input";
-    throw invalidInput(field, `must be JSON, nested at most ${limits.valueDepthMax} deep, without cycles and BigInts`, { reason: cause instanceof Error ? cause.name : "unknown" });
+    throw invalidInput(field, `must be JSON, nested at most ${limits.valueDepthMax} deep, without cycles or BigInts`, { reason: cause instanceof Error ? cause.name : "unknown" });
   }
 }
 

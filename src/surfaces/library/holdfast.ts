@@ -86,7 +86,7 @@ export interface Holdfast extends AsyncDisposable {
   readonly journal: Journal;
   readonly research: Research;
   readonly knowledge: Knowledge;
-  /** What somebody needs to go on after a crash or a hand-over, as one text inside a budget. */
+  /** What an agent needs to continue after a crash or a hand-over, as one text within a token budget. */
   resume(options?: ResumeOptions): Promise<ResumeText>;
   /** Who changed what, newest first. */
   history(query?: Partial<HistoryQuery>): Promise<HistoryPage>;

@@ -75,7 +75,7 @@ export interface Knowledge {
 }
 
 export interface ResumeOptions extends WorkspaceOptions, Pick<CallOptions, "agent"> {
-  /** What changed after it is told; after the last journal entry when left out. */
+  /** Changes after this revision are included; by default those after the last journal entry. */
   readonly sinceRevision?: Revision;
   /** What the work is about, to recall notes by; the last journal entry when left out. */
   readonly query?: string;

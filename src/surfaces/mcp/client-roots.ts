@@ -26,7 +26,7 @@ export class ClientRoots {
     this.#clock = clock;
   }
 
-  /** Sees every message from the client; true: it was an answer to our question and nobody else's business. */
+  /** Sees every message from the client; true: it was the answer to our request and needs no further handling. */
   notice(message: Message): boolean {
     if ("method" in message) {
       if (message.method === "initialize") this.#hasRoots = isPlainObject(message.params?.capabilities) && isPlainObject(message.params.capabilities.roots);

@@ -33,7 +33,7 @@ interface Stamps {
   readonly read: string;
 }
 
-/** Results that stay the same, made when first asked for. They are large, and everybody who is greeted alike shares them. */
+/** Constant results, built on first use. They are large, so connections with the same handshake share them. */
 const lastingResults = new WeakMap<Greeting, Map<string, string>>();
 
 /**

@@ -1,6 +1,6 @@
 import type { AnswerGate } from "../../store/answer-gates.ts";
 
-/** One call on the fast path. Its signal comes into being only when somebody asks for it. */
+/** One call on the fast path. Its signal is created only when it is needed. */
 export class DirectCall {
   readonly gate: AnswerGate;
   #controller: AbortController | undefined;

@@ -25,7 +25,7 @@ export function eraEnvelopeOf(params: Params | undefined): EraEnvelope {
   return (client === undefined || isPlainImplementation(client)) && isPlainCapabilities(meta[key.capabilities]) ? "plain" : "other";
 }
 
-/** The revision that a message names and nobody here speaks. The SDK asks only the first message of a connection for it. */
+/** The revision that a message names, if this server does not support it. The SDK asks only the first message of a connection for it. */
 export function unknownVersionIn(params: Params | undefined): string | undefined {
   const version = (params?._meta as Record<string, unknown> | undefined)?.[key.version];
   const isKnown = typeof version !== "string" || version === statelessVersion || (handshakeVersions as readonly string[]).includes(version);
@@ -45,7 +45,7 @@ const capabilityShapes: Readonly<Record<string, (capability: Record<string, unkn
   sampling: ({ context, tools }) => isAbsentOrObject(context) && isAbsentOrObject(tools),
   elicitation: ({ form, url }) => isAbsentOrObject(form) && isAbsentOrFlag(form?.applyDefaults) && isAbsentOrObject(url),
   roots: ({ listChanged }) => isAbsentOrFlag(listChanged),
-  // Deeply structured and used by nobody here: the SDK may look at it.
+  // Deeply structured and not used here, so the SDK handles it.
   tasks: () => false,
 };
 

@@ -32,7 +32,7 @@ export class FastPath {
   }
 
   /**
-   * What the SDK must be told first when it joins a connection that was opened here, so that it serves the same era.
+   * The message that the SDK must receive first when it joins a connection that was opened here, so that it serves the same era.
    * Its answer goes to no client: the id is a secret between us and it.
    */
   get opening(): Request | undefined {

@@ -32,7 +32,7 @@ export const guides: readonly Guide[] = [
 
 **Work in steps.** \`workflow_create\` a run, \`workflow_claim\` it under your \`agent_id\`, then \`workflow_checkpoint\` after every step with what the next step needs. A checkpoint extends the claim; for long steps call \`lease_renew\` on \`workflow/RUN_ID\`. \`workflow_finish\` ends the run.
 
-**Starting again.** \`workflow_discover\` with \`claimable: true\` lists runs whose worker is gone. Claim one, then \`workflow_resume\`: \`last_step\` and \`step_outputs\` tell you where to go on; \`last_step\` 0 with no outputs means that nothing is done yet. Never redo a step whose output is there.
+**Starting again.** \`workflow_discover\` with \`claimable: true\` lists runs whose worker is gone. Claim one, then \`workflow_resume\`: \`last_step\` and \`step_outputs\` show where to continue; \`last_step\` 0 with no outputs means that nothing is done yet. Never redo a step whose output is there.
 
 **\`claim_lost\`** means that another worker took over while you were away. Nothing was changed. Stop working on that run.
 
@@ -58,7 +58,7 @@ export const guides: readonly Guide[] = [
 | \`invalid_input\`, \`limit_exceeded\` | the message names the field and what is allowed: correct the call |
 | \`not_found\`, \`ambiguous\` | look the id up with a list call |
 | \`conflict\`, \`unavailable\`, \`storage_full\` | nothing was changed; wait a little and try again |
-| \`lease_lost\`, \`claim_lost\`, \`claim_held\`, \`workflow_finished\` | somebody else owns the work: stop and look |
+| \`lease_lost\`, \`claim_lost\`, \`claim_held\`, \`workflow_finished\` | another agent owns the work: stop and read the current state |
 | \`outcome_unknown\` | ask again with the same request key, or read |
 | \`request_key_reused\` | use a fresh key for a new request |
 | \`compacted\` | that past is no longer kept; start from the present |

@@ -20,14 +20,14 @@ export function instructionsFor(tools: readonly Tool[]): string {
     parts.push(
       `Multi-step work: workflow_create, workflow_claim with your agent_id, workflow_checkpoint after each step${has("workflow_finish") ? ", workflow_finish" : ""}. On claim_lost stop.`,
     );
-  if (has("workflow_discover", "workflow_claim", "workflow_resume")) parts.push("After a crash: workflow_discover claimable:true, claim, workflow_resume, go on after last_step.");
+  if (has("workflow_discover", "workflow_claim", "workflow_resume")) parts.push("After a crash: workflow_discover claimable:true, claim, workflow_resume, resume after last_step.");
   else if (has("workflow_discover", "workflow_resume")) parts.push("Runs: workflow_discover lists them, workflow_resume shows how far one has come.");
   // One rule for that moment: where there is a journal, it is the journal's.
   if (has("session_save", "session_restore") && !has("checkpoint"))
     parts.push("Before your context is cut or you hand over: session_save; afterwards session_restore with the same id.");
   if (has("resume")) parts.push("At the start and after a compaction: resume, unless just given.");
   if (has("checkpoint")) parts.push("After each milestone and before your context is cut: checkpoint with a description.");
-  if (has("save_checkpoint", "load_checkpoint")) parts.push("Research: save_checkpoint when the thesis moves, load_checkpoint to go on.");
+  if (has("save_checkpoint", "load_checkpoint")) parts.push("Research: save_checkpoint when the thesis moves; load_checkpoint resumes.");
   if (has("save_knowledge", "recall_knowledge")) parts.push("Facts: recall_knowledge before working something out, save_knowledge after.");
   const named = tools.some((tool) => "agent_id" in tool.input.shape);
   if (tools.some((tool) => tool.effect !== "read"))

@@ -32,7 +32,7 @@ export class LineReader {
     return this.resume();
   }
 
-  /** Goes on with what was held back; true when nothing of it is left. */
+  /** Continues with input that was held back; true when none is left. */
   resume(): boolean {
     const chunk = this.#rest;
     if (chunk === undefined) return true;

@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 export const unsentBytesMax = 4_194_304;
 
 interface WriterEvents {
-  /** Nobody reads any more; told once. */
+  /** Called once, when the reader is gone. */
   onGone(error: Error): void;
   /** Some output was taken, and there is room for more. */
   onRoom(): void;
@@ -12,7 +12,7 @@ interface WriterEvents {
 
 /**
  * Writes lines to a stream, in one write all lines that one burst of work brings.
- * A reader that went away (EPIPE) is told once and is never a crash; one that does not read makes `whenRoom` wait.
+ * A reader that went away (EPIPE) is reported once and never crashes the process; one that does not read makes `whenRoom` wait.
  */
 export class LineWriter {
   readonly #stream: Writable;
@@ -61,12 +61,12 @@ export class LineWriter {
     return this.#gone;
   }
 
-  /** How many writes the operating system has taken: grows while somebody reads. */
+  /** How many writes the operating system has taken: grows while the client reads. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Resolves when everything written so far has been handed to the operating system, or nobody reads any more. */
+  /** Resolves when everything written so far has been handed to the operating system, or the reader is gone. */
   async finish(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#stream.once("close", resolve));
     do {
@@ -97,7 +97,7 @@ export class LineWriter {
     if (this.#gone) return;
     this.#gone = true;
     this.#lines = [];
-    // They look whether anybody reads; what waits for its turn must go on.
+    // Waiters check whether the reader is gone, so they must be released.
     for (const make of this.#held.splice(0)) make();
     this.#events.onGone(error);
   }

@@ -14,7 +14,7 @@ export interface CallOrigin {
 /** A call with what its transport knows of it. */
 export interface TransportCall extends ToolCall {
   readonly origin?: CallOrigin;
-  /** The call begins to wait for something, and is told by `end` to wait no longer. What it gives is called when the wait is over. */
+  /** The call begins to wait; `end` makes it stop waiting. The returned function is called when the wait is over. */
   onWait?(end: () => void): () => void;
 }
 
@@ -34,7 +34,7 @@ export interface TracedRequest {
 }
 
 /**
- * Server spans of MCP requests, with the names of OpenTelemetry's conventions for MCP. What is called and how it ended is told; arguments, results and
+ * Server spans of MCP requests, with the names of OpenTelemetry's conventions for MCP. They contain the method and its outcome; arguments, results and
  * the words of errors are not, since they are the caller's.
  */
 export class McpSpans {
@@ -67,7 +67,7 @@ export class McpSpans {
   }
 }
 
-/** How a tool call's span ends. An error inside a result is a `tool_error` to everybody; which one is ours to say. */
+/** How a tool call's span ends. An error inside a result is a `tool_error`; the error code is an attribute of ours. */
 export function endToolSpan(span: Span, outcome: ToolOutcome): void {
   if (!outcome.ok) {
     span.fail("tool_error");

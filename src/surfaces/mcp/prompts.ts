@@ -80,7 +80,7 @@ const definitions: readonly Definition[] = [
     arguments: () => [{ name: "focus", description: "What the entry must not leave out." }],
     opening: "Write down where this work stands, with the Holdfast tools:",
     steps: ({ focus }, has) => [
-      `checkpoint with description: what is true now and what comes next, in one or two sentences that name files, commands and numbers${focus === undefined ? "" : `; it must cover ${quote(focus)}`}. highlights: decisions and findings that must not be lost, one line each. activeFiles: what you have open. workContext: what somebody without this conversation needs to go on. No secrets.`,
+      `checkpoint with description: what is true now and what comes next, in one or two sentences that name files, commands and numbers${focus === undefined ? "" : `; it must cover ${quote(focus)}`}. highlights: decisions and findings that must not be lost, one line each. activeFiles: what you have open. workContext: what a reader without this conversation needs to continue. No secrets.`,
       ...when(has("workflow_checkpoint"), "If you hold a workflow run: workflow_checkpoint what is finished of it."),
       ...when(has("save_knowledge"), "save_knowledge what will stay true after this task and cost time to find out, if there is such a thing."),
       "Answer with the entry's id, the workspace it went to, and one sentence on the next action. If the workspace is not this project, save again with workspace set to its folder.",
@@ -88,12 +88,12 @@ const definitions: readonly Definition[] = [
   },
   {
     name: "resume",
-    title: "Go on where the work stopped",
+    title: "Continue where the work stopped",
     description: "Take up the work after a restart, a compaction or a hand-over.",
     isOffered: (has) => has("resume"),
     arguments: () => [
       { name: "workspace", description: "The project's folder or name; detected when left out." },
-      { name: "agent_id", description: "Whose runs and leases to show; everybody's when left out." },
+      { name: "agent_id", description: "Whose runs and leases to show; all by default." },
       { name: "query", description: "What the work is about, to find stored notes by." },
     ],
     opening: "Take up the work on this project, with the Holdfast tools:",
@@ -103,10 +103,10 @@ const definitions: readonly Definition[] = [
       ...when(has("load_checkpoint"), "If a research checkpoint is named and you need all of it: load_checkpoint with its id."),
       ...when(
         has("workflow_claim", "workflow_resume"),
-        "For an open run that is yours: workflow_claim, then workflow_resume, and go on after its last step. Leave alone what somebody else holds.",
+        "For an open run that is yours: workflow_claim, then workflow_resume, and continue after its last step. Leave alone what another agent holds.",
       ),
       "Compare with what is there now: branch, changed files, the changes listed since the last entry.",
-      "Answer in a few sentences: where the work stands, what has changed, what comes next. Then go on.",
+      "Answer in a few sentences: where the work stands, what has changed, what comes next. Then continue.",
     ],
   },
   {
@@ -165,7 +165,7 @@ const definitions: readonly Definition[] = [
         : [
             `These notes have no questions: ${names.map(quote).join(", ")}. In @SKILL/ID, ID is the note's id and SKILL its skill.`,
             `For each, recall_knowledge with the id as query, and its skill if it has one; use only the item with exactly this id. If it was omitted for its length, ask again with max_tokens 20000. Skip a note that does not come back. ${evidence}`,
-            "save_knowledge with the same id, skill and content, unchanged, and with questions: up to 5 that the note answers, as somebody who has not read it would ask, in other words than the note's, one of them in English. Leave out every other argument; keywords, source and trust stay.",
+            "save_knowledge with the same id, skill and content, unchanged, and with questions: up to 5 that the note answers, as a reader who has not seen it would ask, in other words than the note's, one of them in English. Leave out every other argument; keywords, source and trust stay.",
             `Answer with the ids that you saved and those that you skipped.${more ? " Say that more notes have no questions, and that sending this prompt again lists the next ones." : ""}`,
           ],
   },

@@ -51,7 +51,7 @@ export function readMessage(line: Buffer): ReadResult {
 
 type ReadBatch = { readonly ok: true; readonly lines: readonly Buffer[] } | (ReadResult & { readonly ok: false });
 
-/** The messages of a batch, each as the line it might have been; undefined when the line is none. What is wrong with one message is told when that is read. */
+/** The messages of a batch, each as the line it might have been; undefined when the line is none. Errors of one message are reported when it is read. */
 export function readBatch(line: Buffer): ReadBatch | undefined {
   if (!/^\s*\[/.test(line.toString("latin1", 0, 64)) || !isUtf8(line)) return undefined;
   if (line.length > messageLimits.bytesMax) return refuseBatch(`A batch may have ${messageLimits.bytesMax} bytes.`);
@@ -95,7 +95,7 @@ function shapeProblem(value: Record<string, unknown>): string | undefined {
   if ("id" in value && !isRequestId(value.id)) return "id: must be a string or a whole number";
   if (!("method" in value)) return "result" in value || "error" in value ? undefined : "method: must be a string";
   if (typeof value.method !== "string") return "method: must be a string";
-  for (const member in value) if (!requestMembers.has(member)) return "A message has no members beside jsonrpc, id, method and params.";
+  for (const member in value) if (!requestMembers.has(member)) return "A message must have no members other than jsonrpc, id, method and params.";
   const { params } = value;
   if (params === undefined) return undefined;
   if (!isPlainObject(params)) return "params: must be an object";

@@ -66,7 +66,7 @@ export class Resources {
     return text === undefined ? undefined : { mimeType: json, text };
   }
 
-  /** Guides first, then what is stored, kind after kind. Only ids are listed: what somebody wrote is shown to who reads it. */
+  /** Guides first, then what is stored, kind after kind. Only ids are listed: stored text is shown only when a resource is read. */
   async list(cursor?: string): Promise<ResourcePage> {
     const resources: ResourceEntry[] = [];
     const [from, position] = cursor === undefined ? [undefined, ""] : sectionOf(cursor);

@@ -15,5 +15,5 @@ export function rpcFailureOf(error: unknown, log: Log): RpcFailure {
     return { code: callersFault ? rpcErrors.invalidParams : rpcErrors.internal, message: error.message, data: { code: error.code } };
   }
   log("error", "request_failed", { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  return { code: rpcErrors.internal, message: "Holdfast failed in a way it should not; the server's log has the details.", data: { code: "internal" } };
+  return { code: rpcErrors.internal, message: "Internal error in Holdfast; the server's log has the details.", data: { code: "internal" } };
 }

@@ -127,7 +127,7 @@ export class SdkHandler {
     return room;
   }
 
-  /** The watch stands before the SDK confirms the subscription, so that no change falls between. */
+  /** The watch is open before the SDK confirms the subscription, so that no change is missed in between. */
   async #listen({ id }: Request, uris: readonly string[]): Promise<boolean> {
     try {
       await this.#subscriptions.add(id, uris);

@@ -88,7 +88,7 @@ export function createSdkServer({ greeting, calls, resources, subscriptions, log
   server.setRequestHandler("completion/complete", ({ params: { ref, argument } }, { mcpReq }) =>
     named(mcpReq, async () => {
       const known = ref.type === "ref/prompt" ? prompts.some(({ name }) => name === ref.name) : resources.templates.some(({ uriTemplate }) => uriTemplate === ref.uri);
-      if (!known) throw invalidParams(`ref: names no ${ref.type === "ref/prompt" ? "prompt" : "resource template"} of this server`);
+      if (!known) throw invalidParams(`ref: is not a ${ref.type === "ref/prompt" ? "prompt" : "resource template"} of this server`);
       const { values, hasMore } = await resources.complete(argument.name, argument.value, ref.type === "ref/prompt" ? undefined : ref.uri);
       return { completion: { values: [...values], hasMore } };
     }),

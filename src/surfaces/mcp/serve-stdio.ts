@@ -34,7 +34,7 @@ export interface ServeMcpStdioOptions {
   readonly fastPath?: boolean;
 }
 
-/** How long calls may go on after the client closed its end, and how long they then have to notice that they are cancelled. */
+/** How long calls may run after the client closed its end, and how long they then have to react to being cancelled. */
 const endGraceMs = 1_000;
 const cancelGraceMs = 500;
 
@@ -45,7 +45,7 @@ const callsAtWorkMax = 64;
  * this bounds what a client that does not read can make a server hold.
  */
 const answersBytesMax = 12_582_912;
-/** Input is held back this long at most for requests that nobody answers. */
+/** Input is paused this long at most for requests that stay unanswered. */
 const lostAfterMs = 2_000;
 
 /** Serves MCP over a pair of streams, both protocol eras, and resolves when the client is gone. Writes nothing but protocol. */
@@ -172,7 +172,7 @@ class Connection {
     }
   }
 
-  /** The messages of a batch are answered one by one: whoever may send batches need not be sent any. */
+  /** The messages of a batch are answered one by one: a client that may send batches need not receive any. */
   #take(line: Buffer): void {
     const batch = this.#takesBatches ? readBatch(line) : undefined;
     if (batch === undefined) this.#takeMessage(line);

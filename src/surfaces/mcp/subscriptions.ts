@@ -79,7 +79,7 @@ export class Subscriptions {
     return this.#bySubscriber.get(subscriber)?.size ?? 0;
   }
 
-  /** Resolves when every change after the revision that it gives will be told. */
+  /** Resolves with a revision; every change after it will be reported. */
   async add(subscriber: unknown, uris: readonly string[]): Promise<Revision> {
     const mine = this.#bySubscriber.get(subscriber) ?? new Set<string>();
     const added = [...new Set(uris)].filter((uri) => !mine.has(uri));
@@ -190,7 +190,7 @@ export class Subscriptions {
   #tell(uris: Iterable<string> | undefined, revision: Revision): void {
     if (uris === undefined) return;
     for (const uri of uris) {
-      // Taken out first, so that what is due stands in the order of its last change.
+      // Taken out first, so that due updates are in the order of their last change.
       this.#due.delete(uri);
       this.#due.set(uri, revision);
     }

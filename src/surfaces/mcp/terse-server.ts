@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import { shortened } from "../../tools/input-problems.ts";
 import { isPlainObject } from "./json-rpc.ts";
 
-/** Of one refusal: enough for a problem that somebody wants to understand. */
+/** Of one refusal: enough to understand a problem. */
 const messageCharactersMax = 1_000;
 const problemsMax = 5;
 

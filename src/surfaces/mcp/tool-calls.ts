@@ -36,7 +36,7 @@ export interface ToolCallsOptions {
   readonly log: Log;
   /** A call has ended, or has begun to wait for something. */
   readonly onSettled?: () => void;
-  /** Listed after the tools, and called by whoever mounted them. */
+  /** Listed after the tools; the code that mounted them handles their calls. */
   readonly elsewhere?: readonly { readonly name: string }[];
 }
 
@@ -74,7 +74,7 @@ export class ToolCalls {
     return this.#waits.size;
   }
 
-  /** Nobody will hear what waiting calls wait for: they and those to come go on at once with what they have. Calls that write just finish. */
+  /** The client is gone: waiting calls, and later ones, return at once with what they have. Calls that write finish normally. */
   stopWaiting(): void {
     this.#stopped = true;
     for (const wait of this.#waits.keys()) wait.abort();
@@ -84,7 +84,7 @@ export class ToolCalls {
     return this.#byName.has(name);
   }
 
-  /** Answered by whoever mounted it. */
+  /** Answered by the code that mounted it. */
   hasElsewhere(name: string): boolean {
     return this.#elsewhere.some((tool) => tool.name === name);
   }
@@ -99,7 +99,7 @@ export class ToolCalls {
     return answerOf(await this.run(name, args, requestKey, call));
   }
 
-  /** Like `call`, for whoever makes the answer later. `connection`: one of several that share this. `request`: given where calls are traced. */
+  /** Like `call`, for callers that build the answer later. `connection`: one of several that share this. `request`: given where calls are traced. */
   async run(name: string, args: unknown, requestKey: unknown, call: TransportCall, connection?: string, request?: TracedRequest): Promise<CallOutcome> {
     const span = request && this.spans?.open({ ...request, tool: name, session: connection ?? this.#base.connection });
     if (span === undefined) return this.#run(name, args, requestKey, call, connection);
@@ -169,7 +169,7 @@ class WatchedCall implements ToolCall {
   }
 }
 
-/** Everybody who may call the same tools shares what is made of them. */
+/** Callers with the same tools share what is derived from them. */
 const knownNames = new WeakMap<readonly Tool[], ReadonlyMap<string, Tool>>();
 
 function namesOf(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
@@ -195,4 +195,4 @@ const failed = ({ code, message, hint, details }: HoldfastError): CallOutcome =>
 
 /** A tool that was left out is refused like one that never was. */
 export const unknownToolMessage = (name: string): string =>
-  `Tool ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} is not offered here: tools/list names every tool of this server. It may be misspelt, or left out by --read-only, --tools or --profile.`;
+  `Tool ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} is not offered by this server; tools/list names those that are. The name may be misspelt, or the tool excluded by --read-only, --tools or --profile.`;

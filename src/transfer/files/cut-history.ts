@@ -4,7 +4,7 @@ import { compareKeys } from "../../store/ranges.ts";
 import type { IndexedText, NamespaceFacts, Revision, StoredKey, StoredLogRow, StoredRecord } from "../../store/store.ts";
 import { findableText, isFindable } from "./findable-text.ts";
 
-/** Where a namespace stood at a past revision. Refused when its history does not reach back there. */
+/** The state of a namespace at a past revision. Fails if its history does not reach back that far. */
 export function factsAt(facts: NamespaceFacts, at: Revision, lastRow: { readonly revision: Revision; readonly atMs: number } | undefined): NamespaceFacts {
   requireKept(at, facts);
   const gaps = facts.gaps.filter(([, base]) => base <= at);
@@ -32,7 +32,7 @@ interface Newest {
 
 /**
  * A namespace's records as they were at a past revision, from those it has now. Log rows and request keys of later are left out; what is said of
- * the keys is put together from the log, and the text by which they are found is made anew where it is another one now.
+ * the keys is put together from the log, and the text by which they are found is rebuilt if it has changed.
  */
 export async function* cutHistory(records: AsyncIterable<StoredRecord>, at: Revision): AsyncGenerator<StoredRecord> {
   const newest = new Map<string, Newest>();

@@ -31,7 +31,7 @@ export const endLine = (counts: Readonly<ExportCounts>, sha256: string): string 
 /** A key that is there and has no text follows from its newest log row. */
 export const followsFromLog = (record: StoredRecord): boolean => record.kind === "key" && record.present && record.index === undefined;
 
-/** Everything of a namespace that stands still, in the order of an export. */
+/** All records of a namespace without writers, in the order of an export. */
 export async function* recordsOfNamespace({ engine, namespace }: Side): AsyncGenerator<StoredRecord> {
   yield* recordsOf(logPages(engine, namespace));
   for await (const key of recordsOf(keyPages(engine, namespace))) if (!followsFromLog(key)) yield key;

@@ -12,7 +12,7 @@ import type { IndexedText } from "../../store/store.ts";
 export const isFindable = (key: string): boolean => [journalKeys.entries, researchKeys.all, knowledgeKeys.all].some(({ start }) => key.startsWith(start));
 
 /**
- * The text by which a value is found, made anew: a store keeps it only of what is there now, and a restored past needs it too.
+ * Rebuilds the searchable text of a value: a store keeps it only for live entries, and a restored past needs it too.
  * A value that is not what its key promises is restored without.
  */
 export function findableText(key: string, value: Json): IndexedText | undefined {

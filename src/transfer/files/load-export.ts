@@ -55,7 +55,7 @@ export async function loadExport(options: LoadOptions, plan: LoadPlan): Promise<
   const begun: Filling[] = [];
   try {
     for (const [namespace, name] of into) {
-      // What an earlier run left: beginning anew is as quick as finding out where it was.
+      // Left by an earlier run: starting over is as quick as finding out how far it got.
       const filling = await openFilling({ engine, namespace: name }, { ...run, source: plan.chosen.get(namespace) as NamespaceFacts });
       begun.push(filling);
       loaded.push(await loadOne(options, plan, namespace, filling));
@@ -109,7 +109,7 @@ export interface LoadPlan {
   readonly cuts: ReadonlyMap<string, Revision>;
 }
 
-/** Machines' clocks differ by less. A store that is told of a later time would end no lease and no entry until then. */
+/** Machines' clocks differ by less. A store with a clock in the future would expire no lease and no entry until then. */
 const aheadMsMax = 86_400_000;
 
 async function checkFile({ path, into, until, clock, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "clock" | "signal" | "onProgress">): Promise<LoadPlan> {
@@ -187,8 +187,8 @@ async function loadOne(options: LoadOptions, { chosen, cuts }: LoadPlan, namespa
   await send();
   await filling.load([], facts);
   if ((await digestOf({ engine, namespace: into })) !== digest.value())
-    throw new HoldfastError("store_damaged", `What was loaded into ${JSON.stringify(into)} is not what the file says; the namespace is empty again.`, {
-      hint: "The file fits its checksum but does not hold together: it was not made by an export.",
+    throw new HoldfastError("store_damaged", `The data loaded into ${JSON.stringify(into)} differs from the file; the namespace is empty again.`, {
+      hint: "The file matches its checksum but is inconsistent: it was not written by an export.",
     });
   const leapt = leaps ? leap(facts, clock.nowMs()) : facts;
   if (leaps) await filling.load([], leapt);

@@ -24,7 +24,7 @@ export type ParsedLine =
  */
 export function parseLine(line: Line): ParsedLine {
   const parsed = read(line);
-  if (textOf(parsed) !== line.text) throw badLine(line.number, "is not as an export writes it");
+  if (textOf(parsed) !== line.text) throw badLine(line.number, "is not in the form that an export writes");
   return parsed;
 }
 
@@ -60,7 +60,7 @@ function readMembers(line: Members): ParsedLine {
   if (line.key !== undefined) return { is: "record", record: readKey(line) };
   if (line.request !== undefined) return { is: "record", record: readRequest(line) };
   if (line.end !== undefined) return { is: "end", counts: readCounts(line.end), sha256: short(line.sha256, "sha256") };
-  throw new Refusal("it is of no known kind");
+  throw new Refusal("its kind is unknown");
 }
 
 function readHeader({ format, made_by, as_of, namespaces }: Members): ExportHeader {

@@ -59,9 +59,9 @@ export async function* readExport(path: string): AsyncGenerator<ExportPart> {
     if (part.is === "end") {
       order?.requireWhole(line.number);
       if (waiting.length > 0 || JSON.stringify(part.counts) !== JSON.stringify(counts))
-        throw badLine(line.number, "does not fit what stands before it: lines are missing or doubled");
+        throw badLine(line.number, "does not follow from the lines before it: lines are missing or repeated");
       if (part.sha256 !== hash.digest("hex")) throw badLine(line.number, "has a checksum that does not fit: the file was changed");
-      if ((await lines.next()).done !== true) throw badLine(line.number + 1, "stands after the end");
+      if ((await lines.next()).done !== true) throw badLine(line.number + 1, "comes after the end");
       yield { is: "end", sha256: part.sha256 };
       return;
     }
@@ -95,14 +95,13 @@ class Order {
   require(record: StoredRecord, line: number): void {
     const last = this.#last;
     this.#last = record;
-    if (last !== undefined && (ranks[record.kind] < ranks[last.kind] || (record.kind === last.kind && !isAfter(record, last))))
-      throw badLine(line, "is out of order or stands twice");
+    if (last !== undefined && (ranks[record.kind] < ranks[last.kind] || (record.kind === last.kind && !isAfter(record, last)))) throw badLine(line, "is out of order or repeated");
     if (record.kind === "log") {
       this.#newest = record.revision;
       if (record.atMs > this.#facts.clockMs) throw badLine(line, "is later than its namespace's clock");
     }
     const revision = record.kind === "request" ? record.outcome.revision : record.revision;
-    if (revision > this.#facts.revision) throw badLine(line, "speaks of a revision that the namespace has not reached");
+    if (revision > this.#facts.revision) throw badLine(line, "names a revision that the namespace has not reached");
   }
 
   requireWhole(line: number): void {

@@ -57,7 +57,7 @@ function decode(decoder: TextDecoder, bytes: Uint8Array, number: number): string
 async function bytesOf(path: string): Promise<AsyncIterable<Buffer>> {
   const compressed = await isCompressed(path);
   const file = createReadStream(path);
-  // Told at the end of the second stream, which whoever reads hears of; and the file is closed when nobody reads on.
+  // Errors surface at the end of the second stream, where the reader sees them; the file is closed when reading stops.
   return translated(compressed ? pipeline(file, createGunzip(), () => {}) : file, path);
 }
 
@@ -76,7 +76,7 @@ async function isCompressed(path: string): Promise<boolean> {
   try {
     const file = await open(path);
     try {
-      if ((await file.stat()).isDirectory()) throw invalidInput("<file>", "is a folder; give the file that an export or backup wrote");
+      if ((await file.stat()).isDirectory()) throw invalidInput("<file>", "is a folder; pass the file that an export or backup wrote");
       const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
       return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
     } finally {

@@ -16,7 +16,7 @@ export interface ResetBackupOptions {
   /** The store's own file: backups are written beside it. */
   readonly storePath: string;
   readonly madeBy: string;
-  /** A store for the time of one backup, in which the copied namespace stands still. */
+  /** A store for the time of one backup, in which the copied namespace has no writers. */
   openScratch(): Promise<{ readonly engine: Engine } & AsyncDisposable>;
 }
 

@@ -20,11 +20,11 @@ export interface RestoredInPlace {
   readonly revision: number;
 }
 
-/** Who holds what is a matter of now: bringing back a hold from the past would give a resource to somebody who has gone. */
+/** Who holds what is a matter of now: restoring a past hold would give a resource to an agent that is gone. */
 const isLease = (key: string): boolean => key.startsWith("lease/");
 
 /**
- * Makes the namespace say what it said at another moment, as new commits on top: nothing is lost, versions and tokens go on growing, and history shows who did it.
+ * Makes the namespace say what it said at another moment, as new commits on top: nothing is lost, versions and tokens keep growing, and history shows who did it.
  * Page by page, each with checks on what it replaces: what others write in between is met again, and overwritten or left as the past wants it.
  */
 export async function restoreInPlace(
@@ -36,7 +36,7 @@ export async function restoreInPlace(
   let [written, removed, same, revision] = [0, 0, 0, 0];
   for (let range: Range | undefined = everything; range !== undefined; ) {
     const page: Page = await commitPage(scope, store, past, range).catch((error: unknown) => {
-      throw written + removed === 0 ? error : partlyDone(error, "A part of the namespace was restored", "Run the same command again: what is restored stays restored.");
+      throw written + removed === 0 ? error : partlyDone(error, "A part of the namespace was restored", "Run the same command again; what is already restored remains.");
     });
     written += page.written;
     removed += page.removed;
@@ -69,8 +69,8 @@ async function commitPage(scope: Scope, store: Store, past: (range: Range, limit
     const result = await store.commit({ checks: change.checks, writes: change.writes, writer: scope.writer, agent: scope.agent });
     if (result.ok) return { ...counts, revision: result.revision };
   }
-  throw new HoldfastError("conflict", "Others kept writing to the same keys; the restoration is not complete.", {
-    hint: "Stop the agents for a moment and run the same command again: what is restored stays restored.",
+  throw new HoldfastError("conflict", "Others kept writing to the same keys; the restore is incomplete.", {
+    hint: "Stop the agents for a moment and run the same command again; what is already restored remains.",
   });
 }
 

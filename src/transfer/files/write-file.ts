@@ -29,7 +29,7 @@ export interface FileOptions {
 
 /**
  * Writes a file whole or not at all: under a passing name beside it, made durable, then renamed. Compressed where the name ends in .gz.
- * It may hold whatever agents kept, so nobody else may read it.
+ * It may contain anything that agents stored, so only its owner may read it.
  */
 export async function writeFile(path: string, lines: AsyncIterable<string>, { replaces, signal }: FileOptions): Promise<void> {
   requireWritable(path, replaces);
@@ -51,8 +51,8 @@ export async function writeFile(path: string, lines: AsyncIterable<string>, { re
 function requireWritable(path: string, replaces: boolean): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
-  if (found.isDirectory()) throw invalidInput("<file>", "is a folder; give the name of a file");
-  if (!replaces) throw invalidInput("<file>", "is there already; give another name");
+  if (found.isDirectory()) throw invalidInput("<file>", "is a folder; pass the name of a file");
+  if (!replaces) throw invalidInput("<file>", "already exists; pass another name");
 }
 
 async function syncFolder(folder: string): Promise<void> {
@@ -69,7 +69,7 @@ function translate(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof HoldfastError || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) return error;
   if (code === "ENOSPC" || code === "EDQUOT")
-    return new HoldfastError("storage_full", "The disk is full; the unfinished file was removed.", { hint: "Make room, or name a file elsewhere.", cause: error });
-  if (code === "ENOENT") return new HoldfastError("not_found", "<file>: its folder does not exist.", { hint: "Make the folder first.", cause: error });
+    return new HoldfastError("storage_full", "The disk is full; the unfinished file was removed.", { hint: "Free some space, or write the file elsewhere.", cause: error });
+  if (code === "ENOENT") return new HoldfastError("not_found", "<file>: its folder does not exist.", { hint: "Create the folder first.", cause: error });
   return new HoldfastError("invalid_input", `<file>: cannot be written (${code})`, { cause: error });
 }

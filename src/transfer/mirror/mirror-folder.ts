@@ -40,7 +40,7 @@ export async function writeMirrorFile(folder: string, below: readonly string[], 
 export async function readMirrorFile(path: string): Promise<string> {
   const found = await lstat(path);
   if (!found.isFile()) throw refused("A mirror file must be a regular file.");
-  if (found.size > fileBytesMax) throw new HoldfastError("limit_exceeded", `A mirror file may have ${fileBytesMax} bytes.`);
+  if (found.size > fileBytesMax) throw new HoldfastError("limit_exceeded", `A mirror file must have at most ${fileBytesMax} bytes.`);
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(path));
 }
 
@@ -53,7 +53,7 @@ async function requireFolder(folder: string, below: readonly string[]): Promise<
     target = join(target, requireName(name));
     await requireRealFolder(target, false);
   }
-  if ((await realpath(target)) !== join(root, ...below)) throw refused("The mirror's folder leads elsewhere.");
+  if ((await realpath(target)) !== join(root, ...below)) throw refused("The mirror's folder points outside the mirror.");
   return target;
 }
 

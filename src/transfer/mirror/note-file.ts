@@ -36,7 +36,7 @@ export function noteToMarkdown(note: Note): string {
 /** The record that `noteToMarkdown` wrote, checked like a caller's. */
 export function noteFromMarkdown(text: string): Note {
   const end = text.indexOf(`\n${fence}`, fence.length - 1);
-  if (!text.startsWith(fence) || end === -1) throw invalidInput("file", "must begin with a front matter between two lines of three dashes");
+  if (!text.startsWith(fence) || end === -1) throw invalidInput("file", "must begin with front matter between two lines of three dashes");
   const fields = requireFields(fromYaml(text.slice(fence.length, end + 1)), "file", Object.keys(names));
   if (fields.format !== format) throw invalidInput("format", `must be ${format}`);
   const { id, skill, version, savedAtMs, writer, agent, format: _, ...rest } = Object.fromEntries(Object.entries(names).map(([key, name]) => [name, fields[key]]));

@@ -6,7 +6,7 @@ import type { Json } from "../../kernel/json.ts";
 export const toYaml = (value: { readonly [field: string]: Json }): string =>
   new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false }).toString({ lineWidth: 0, doubleQuotedAsJSON: true });
 
-/** Data only: no tags of anybody's own, no aliases, no key twice, nothing but one document. */
+/** Data only: no custom tags, no aliases, no duplicate keys, exactly one document. */
 export function fromYaml(text: string): unknown {
   const document = parseDocument(text, { version: "1.2", schema: "core", merge: false, uniqueKeys: true, strict: true, prettyErrors: false, logLevel: "error" });
   const problem = document.errors[0] ?? document.warnings[0];

@@ -22,13 +22,13 @@ export async function detectSource(path: string): Promise<SourceName> {
     if (source !== undefined) seen.add(source);
   }
   const [only, ...others] = seen;
-  if (only === undefined) throw unknown("<path>: nothing in it is recognised");
+  if (only === undefined) throw unknown("<path>: contains nothing that can be imported");
   if (others.length > 0) throw unknown(`<path>: it has files of ${[...seen].join(" and ")}`);
   return only;
 }
 
 const unknown = (message: string): HoldfastError =>
-  new HoldfastError("invalid_input", message, { hint: `Say which with --from: ${sourceNames.join(", ")}.`, details: { field: "<path>" } });
+  new HoldfastError("invalid_input", message, { hint: `Choose one with --from: ${sourceNames.join(", ")}.`, details: { field: "<path>" } });
 
 async function isDatabase(path: string): Promise<boolean> {
   const file = await open(path);

@@ -22,7 +22,7 @@ export function splitFrontMatter(text: string): { readonly matter?: string; read
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const end = lines[0] === "---" ? lines.indexOf("---", 1) : -1;
   if (end === -1) return { body: lines.join("\n") };
-  // One empty line stands between the front matter and the text.
+  // One empty line separates the front matter from the text.
   const start = lines[end + 1] === "" ? end + 2 : end + 1;
   return { matter: lines.slice(1, end).join("\n"), body: lines.slice(start).join("\n") };
 }

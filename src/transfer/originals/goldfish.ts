@@ -8,7 +8,7 @@ import { readTextFile, walkFolder } from "./walk-folder.ts";
 /**
  * COA Goldfish writes one JSON file for each thing: `<workspace>/checkpoints/<day>/<id>.json`, in earlier versions
  * `memories/<workspace>/sessions/<day>/<session>/checkpoint-….json`. Version 5 and later keep Markdown in each project's `.memories` folder.
- * What a file is stands inside it, so that folders need not be trusted.
+ * A file's content says what it is, so that folder names need not be trusted.
  */
 export async function readGoldfish(path: string): Promise<Reading> {
   const records: FoundRecord[] = [];

@@ -26,7 +26,7 @@ export async function readNotes(files: readonly FoundFile[], problems: Problem[]
       else records.push(...result.notes);
     }
   }
-  for (const [path, items] of index) for (const { id } of items) problems.push({ where: path, reason: `is named by the index (${String(id)}) and is not there` });
+  for (const [path, items] of index) for (const { id } of items) problems.push({ where: path, reason: `is listed in the index (${String(id)}) but does not exist` });
   return records;
 }
 
@@ -54,13 +54,13 @@ function notesOf(text: string, item: Fields | undefined, where: string): { reado
   const own: Fields = parsed.fields;
   const [triggers, scope, metadata] = [item?.triggers, item?.scope, item?.metadata].map((part) => (isObject(part) ? part : {})) as [Fields, Fields, Fields];
   const id = textOf(item?.id) ?? textOf(own.id);
-  if (id === undefined) return { reason: "is not named by the index and has no id of its own" };
+  if (id === undefined) return { reason: "is not listed in the index and has no id" };
   const type = textOf(item?.type) ?? textOf(own.type) ?? "knowledge";
   const adjusted = [
-    ...(item === undefined ? ["the index does not name it"] : []),
+    ...(item === undefined ? ["it is not listed in the index"] : []),
     ...(type === "knowledge" ? [] : [`its type ${JSON.stringify(type)} became a keyword`]),
-    ...(textsOf(triggers.patterns).length === 0 ? [] : ["its patterns are not kept: notes are found by their words"]),
-    ...(scope.always === true ? ["it was always recalled; here it is when it fits the question"] : []),
+    ...(textsOf(triggers.patterns).length === 0 ? [] : ["its patterns are dropped: notes are found by their words"]),
+    ...(scope.always === true ? ["it was always recalled; here it is recalled when it matches the question"] : []),
   ];
   const keywords = item === undefined ? textsOf(own.keywords) : textsOf(triggers.keywords);
   const source = textOf(metadata.source) ?? textOf(own.source);
@@ -73,7 +73,7 @@ function notesOf(text: string, item: Fields | undefined, where: string): { reado
     trust: "medium" as const,
   };
   const skills = item === undefined ? skillsOf(own.skill) : textsOf(scope.skills);
-  if (skills.length > 1) adjusted.push("it was for several skills; each has its own copy");
+  if (skills.length > 1) adjusted.push("it was for several skills; each gets its own copy");
   const scopes: readonly (string | undefined)[] = skills.length === 0 ? [undefined] : skills;
   return { notes: scopes.map((skill): FoundRecord => ({ kind: "note", where, note: skill === undefined ? note : { ...note, skill }, adjusted })) };
 }

@@ -1,4 +1,4 @@
-/** The sections that Sage writes below a checkpoint's front matter, in its order. Any other heading is part of the text it stands in. */
+/** The sections that Sage writes below a checkpoint's front matter, in its order. Any other heading is part of the surrounding text. */
 const headings = ["Thesis", "Key Evidence", "Reasoning Trace", "Open Questions", "Sources", "Tensions", "Unique Contributions", "Code References"] as const;
 type Heading = (typeof headings)[number];
 
@@ -44,7 +44,7 @@ function sectionsOf(body: string): { readonly question: string; readonly section
   return { question: (texts.get("question") ?? []).join("\n").trim().replace(/^# /, "").trim(), sections };
 }
 
-/** Lines that begin with a dash; those that do not go on with the one before. */
+/** Lines that begin with a dash; lines that do not continue the one before. */
 function itemsOf(section: string | undefined): readonly string[] {
   const items: string[] = [];
   for (const line of (section ?? "").split("\n")) {

@@ -53,7 +53,7 @@ export function parseCheckpoint(text: string): Omit<ReadCheckpoint, "where"> | {
   const parsed = parseYaml(matter ?? text, "1.1");
   if ("reason" in parsed) return parsed;
   const fields = matter === undefined ? parsed.fields.checkpoint : markdownFields(parsed.fields, body);
-  if (!isObject(fields)) return { reason: "has no checkpoint in it" };
+  if (!isObject(fields)) return { reason: "contains no checkpoint" };
   const flat = { ...(isObject(fields.metadata) ? fields.metadata : {}), ...fields };
   const id = textOf(flat.id);
   if (id === undefined) return { reason: "has no id" };

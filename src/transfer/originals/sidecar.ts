@@ -74,7 +74,7 @@ function readSteps(database: SqlDatabase, problems: Problem[]): ReadonlyMap<stri
   return byRun;
 }
 
-/** A claim there has no end in time, so it cannot be told from one that was abandoned: the run waits for whoever claims it next. */
+/** A claim there has no end in time, so it cannot be distinguished from an abandoned one: the run becomes claimable. */
 const statuses = { created: "created", claimed: "created", running: "running", done: "done", failed: "failed", cancelled: "cancelled" } as const;
 
 function runOf({ run_id, name, status, tags_json, agent_id, last_step, created_at }: Row, steps: readonly Step[]): Read {
@@ -103,8 +103,8 @@ function runOf({ run_id, name, status, tags_json, agent_id, last_step, created_a
 
 function leftBehind(database: SqlDatabase): LeftBehind[] {
   const kinds = [
-    { what: "leases", table: "leases", reason: "A hold that one server granted means nothing in another: agents acquire them again, with fencing tokens." },
-    { what: "history records", table: "history", reason: "History here tells what happened here; the sidecar's stays readable in its own file." },
+    { what: "leases", table: "leases", reason: "Leases granted by one server are not valid in another; agents acquire them again, with fencing tokens." },
+    { what: "history records", table: "history", reason: "Holdfast's history starts with the import; the sidecar's history stays readable in its own file." },
   ];
   return kinds.flatMap(({ what, table, reason }) => {
     const count = countRows(database, table);

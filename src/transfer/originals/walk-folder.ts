@@ -35,7 +35,7 @@ export async function walkFolder(root: string, endings: readonly string[], probl
       // Names that begin with a dot are what writers leave half written.
       else if (isWanted && item.isFile() && !item.name.startsWith(".")) files.push({ name, path });
       else if (isWanted && !item.isFile()) problems.push({ where: name, reason: "is not a regular file" });
-      if (files.length > filesMax) throw new HoldfastError("limit_exceeded", `<path>: more than ${filesMax} files; give a folder further down`);
+      if (files.length > filesMax) throw new HoldfastError("limit_exceeded", `<path>: more than ${filesMax} files; pass a folder further down`);
     }
   };
   await visit(root, "", 0);

@@ -7,7 +7,7 @@ export const readFacts = async ({ engine, namespace }: Side): Promise<NamespaceF
 /** Others change a seal a few times a minute at most. */
 const attemptsMax = 20;
 
-/** Changes the seal to what `decide` makes of the one that is there; when another came in between, decides anew. The same one back: nothing is to be changed. Says whether anything was. */
+/** Replaces the seal by what `decide` returns for the current one, and decides again if another change came first. If `decide` returns the same seal, nothing changes. Returns whether it changed. */
 export async function changeSeal(side: Side, decide: (found: Seal | undefined) => Seal | undefined | Promise<Seal | undefined>): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     const { seal: found } = await readFacts(side);

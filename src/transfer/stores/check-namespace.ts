@@ -4,13 +4,13 @@ import { keyRange } from "../../store/ranges.ts";
 import type { Engine, Entry, StoredKey } from "../../store/store.ts";
 import { keyPages, logPages, requestPages } from "./dump-pages.ts";
 
-/** Named in a report; whoever has more restores a backup in any case. */
+/** The most that a report names; with more, a backup must be restored anyway. */
 const damagedMax = 50;
 const entriesPerRead = 200;
 
 /**
  * Reads all of a namespace through the store interface, on any engine, and names what is damaged: records that cannot be read, revisions that are missing from
- * the log, and entries that differ from what the log says of them. The namespace may be written to meanwhile. `onRecords` is told how many were read.
+ * the log, and entries that differ from what the log says of them. The namespace may be written to at the same time. `onRecords` receives the number of records read.
  */
 export async function checkNamespace(engine: Engine, namespace: string, onRecords: (count: number) => void = () => {}): Promise<readonly string[]> {
   const damaged = new Set<string>();

@@ -16,7 +16,7 @@ export type Comparison =
 /** Up to where the copy is to be equal. */
 export interface Moment {
   readonly facts: NamespaceFacts;
-  /** Request keys kept until this millisecond may still be joined by others, which the copy need not have; absent when the source stands still. */
+  /** Request keys kept until this millisecond may still be joined by others, which the copy need not have; absent if the source has no writers. */
   readonly requestsMs?: number;
   /** Told now and then how many records have been compared. */
   readonly onRecords?: (count: number) => Promise<void>;
@@ -25,7 +25,7 @@ export interface Moment {
 class Difference extends Error {}
 
 /**
- * Is the copy what the source was at the moment of these facts? Both are read anew, page by page, and compared record by record; others may go on
+ * Is the copy what the source was at the moment of these facts? Both are read again, page by page, and compared record by record; others may keep
  * writing to the source, as long as nothing of it is compacted meanwhile. Request keys that only the copy still has are older than any of the source's: forgotten there since.
  */
 export async function compareNamespaces(source: Side, copy: Side, { facts, requestsMs, onRecords }: Moment): Promise<Comparison> {
@@ -90,7 +90,7 @@ async function compareFacts(seen: Seen, { engine, namespace }: Side, expected: N
   const { facts } = await engine.dump(namespace, { part: "keys" });
   // The name may differ: a copy can have another.
   const [found, wanted] = [factsLine("", facts), factsLine("", expected)];
-  if (found !== wanted) throw new Difference(`where it stands: ${found} instead of ${wanted}`);
+  if (found !== wanted) throw new Difference(`its state: ${found} instead of ${wanted}`);
   seen.line(wanted);
 }
 
@@ -108,11 +108,11 @@ async function compareInOrder(seen: Seen, source: AsyncIterable<StoredRecord>, c
 async function requireSame(seen: Seen, record: StoredRecord, copied: StoredRecord): Promise<void> {
   const line = recordLine(record);
   if (recordLine(copied) !== line)
-    throw new Difference(nameOf(record) === nameOf(copied) ? `${nameOf(record)} is not the same` : `${nameOf(copied)} stands where ${nameOf(record)} should`);
+    throw new Difference(nameOf(record) === nameOf(copied) ? `${nameOf(record)} is not the same` : `${nameOf(copied)} is in the place of ${nameOf(record)}`);
   await seen.record(line);
 }
 
-/** A key that was changed since the moment of the facts has another record in the source by now; what it was is told by the log, which has been compared. */
+/** A key that was changed since the moment of the facts has another record in the source by now; its earlier value is in the log, which has been compared. */
 async function compareKeySets(seen: Seen, source: Side, copy: Side, { revision }: NamespaceFacts): Promise<void> {
   const copied = recordsOf(keyPages(copy.engine, copy.namespace));
   let theirs = await copied.next();
@@ -174,7 +174,7 @@ async function* changedKeys({ engine, namespace }: Side, after: number): AsyncGe
   for (const key of [...keys.keys()].sort(compareKeys)) yield keys.get(key) as StoredKey;
 }
 
-/** For a message: what somebody could look up. Keys may be anybody's text. */
+/** For a message: identifies the record. Keys may contain any text. */
 function nameOf(record: StoredRecord): string {
   const key = JSON.stringify(record.key.length > 120 ? `${record.key.slice(0, 120)}…` : record.key);
   if (record.kind === "log") return `log row ${record.revision}.${record.seq} (key ${key})`;

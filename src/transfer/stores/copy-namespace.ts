@@ -19,7 +19,7 @@ export interface CopyProgress {
 export interface CopyOptions {
   readonly source: Side;
   readonly destination: Side;
-  /** What this job is called, for whoever meets its half-done work; the same words mean the same job. */
+  /** The job's name, for messages about its unfinished work; the same name means the same job. */
   readonly by: string;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
@@ -39,7 +39,7 @@ export async function beginCopy({ source, destination, by, clock, replacesMoved 
   return openFilling(destination, { clock, job: by, by: hold.by, source: facts, replacesMoved });
 }
 
-/** The long way: everything there is, while others go on writing. What they change meanwhile is `catchUp`'s. */
+/** The long way: all existing data, while others keep writing. `catchUp` copies what they change. */
 export async function copyEverything(options: CopyOptions, filling: Filling, hold: Hold): Promise<void> {
   const { source, signal, onProgress } = options;
   let records = 0;
@@ -65,7 +65,7 @@ export async function copyEverything(options: CopyOptions, filling: Filling, hol
   }
 }
 
-/** A copy of one moment, while others go on writing, with nothing but a hold put on the source meanwhile. */
+/** A copy as of one moment, while others keep writing; the source only gets a hold. */
 export async function snapshotNamespace(options: CopyOptions): Promise<NamespaceFacts> {
   const { source, clock, onlyLooks } = options;
   const hold = new Hold(source, clock, { onlyLooks, passesMovers: true });
@@ -89,9 +89,9 @@ export async function catchUp({ source, signal, onProgress }: CopyOptions, filli
     await filling.load(page.records, page.done ? page.facts : undefined);
     records += page.records.length;
     facts = page.facts;
-    // Where it was moved away meanwhile, somebody may have come back: what is there now is another history.
+    // If the source was moved away in the meantime, another namespace may have taken its place, with another history.
     if (facts.compacted !== filling.progress.compacted || facts.seal?.state === "filling")
-      throw new HoldfastError("unavailable", "The source forgot some of its history while it was being copied; nothing was changed there.", {
+      throw new HoldfastError("unavailable", "The source compacted part of its history while it was being copied; nothing was changed there.", {
         hint: "Run the same command again.",
       });
     onProgress?.({ stage: "catching up", records, lag: page.facts.revision - page.through });

@@ -5,7 +5,7 @@ export type RequestPlace = { readonly keptUntilMs: number; readonly key?: string
 
 export const firstRequest: RequestPlace = { keptUntilMs: 0 };
 
-/** An engine in this process reads a page without letting go of the thread: whoever else it serves has a turn before each. */
+/** An engine in this process reads a page without yielding the thread, so other work gets a turn before each. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface Page<R extends StoredRecord> extends DumpPage {

@@ -8,7 +8,7 @@ import type { Side } from "./compare-namespaces.ts";
 
 /** How far a copy has come, kept in the destination's seal: running the same command again continues from here. */
 export interface Progress {
-  /** Which job fills the namespace, in words: only the same one may go on with it. */
+  /** Which job fills the namespace, in words: only the same job may continue it. */
   readonly by: string;
   /** What the source had compacted and where it had leapt to when the copy began: another past cannot be continued. */
   readonly compacted: Revision;
@@ -78,12 +78,12 @@ export class Filling {
     this.#notedMs = this.#clock.nowMs();
   }
 
-  /** Opens the namespace for everybody. */
+  /** Opens the namespace for all callers. */
   open(): Promise<void> {
     return this.#change(undefined);
   }
 
-  /** This run's, and of no use to any other: whoever was at it is refused from now on. */
+  /** Marks the filled data as unusable: a run that is still filling it is refused from now on. */
   async refute(): Promise<void> {
     this.progress = { ...this.progress, stage: "refuted" };
     await this.keep();
@@ -101,7 +101,7 @@ export class Filling {
       await this.engine.seal(this.namespace, next, this.#seal);
     } catch (error) {
       if (!isHoldfastError(error, "conflict")) throw error;
-      throw new HoldfastError("conflict", `Another run has taken over the namespace ${JSON.stringify(this.namespace)}, or undone what this one did there; this one has stopped.`, {
+      throw new HoldfastError("conflict", `Another run has taken over the namespace ${JSON.stringify(this.namespace)}, or undid what this run did there; this run has stopped.`, {
         cause: error,
       });
     }
@@ -120,7 +120,7 @@ export async function openFilling(side: Side, options: FillingOptions): Promise<
   if (isLeft) requireNotAhead(namespace, facts, source);
   else if (earlier === undefined) requireUnused(namespace, facts);
   else if (earlier.by !== job)
-    throw inUse(namespace, `is being filled by another job (${earlier.by})`, "Let that one end, run it again, or undo it, before anything else is put there.");
+    throw inUse(namespace, `is being filled by another job (${earlier.by})`, "Let that job finish, run it again, or undo it before you write anything else there.");
   const goesOn =
     earlier !== undefined && !beginsAnew && earlier.stage !== "refuted" && earlier.compacted === source.compacted && earlier.base === source.base && earlier.log <= source.revision;
   const filling = new Filling(side, options, goesOn ? earlier : freshProgress(options), facts.seal);
@@ -133,7 +133,7 @@ export async function openFilling(side: Side, options: FillingOptions): Promise<
   return filling;
 }
 
-/** Somebody may have begun to use it before the seal was there. */
+/** A writer may have begun to use it before the seal was set. */
 async function requireStillUnused(side: Side, filling: Filling): Promise<void> {
   const { revision } = await readFacts(side);
   if (revision === 0) return;
@@ -141,10 +141,14 @@ async function requireStillUnused(side: Side, filling: Filling): Promise<void> {
   throw hasData(side.namespace);
 }
 
-/** What is left of a namespace that was moved away: whoever comes back must be at least as far. */
+/** The remains of a namespace that was moved away: the namespace that replaces it must be at least as far. */
 function requireNotAhead(namespace: string, left: NamespaceFacts, source: Pick<NamespaceFacts, "revision">): void {
   if (left.revision > source.revision)
-    throw inUse(namespace, `was moved away from there at revision ${left.revision}, and what is to take its place is only at ${source.revision}`, "Choose another destination.");
+    throw inUse(
+      namespace,
+      `was moved away from there at revision ${left.revision}, but the namespace that would replace it is only at ${source.revision}`,
+      "Choose another destination.",
+    );
 }
 
 /** What an earlier run left half done, taken over to be cleared. */

@@ -15,7 +15,7 @@ export interface HoldOptions {
   readonly onlyLooks?: boolean;
   /** Who only reads needs no hold where a mover has stopped the writers: nothing is compacted there, and the mover's seal is not to be touched. */
   readonly passesMovers?: boolean;
-  /** A mover's destination. Writers that an earlier run of the same stopped are let go on. */
+  /** A mover's destination. Writers that an earlier run of the same move paused may continue. */
   readonly to?: string;
 }
 
@@ -65,7 +65,7 @@ export class Hold {
     });
   }
 
-  /** Only from the state into which this run brought it: had anybody let writers go on meanwhile, what they wrote would be lost. */
+  /** Only from the state that this run set: if writers had resumed in the meantime, their writes would be lost. */
   sealMoved(): Promise<void> {
     return this.#side.engine.seal(this.#side.namespace, this.#moved, this.#moving);
   }
@@ -100,7 +100,7 @@ export class Hold {
     if (found.state === "moved") throw unusableNamespace(namespace, `was moved already, to ${found.to}`);
     throw found.to === to
       ? unusableNamespace(namespace, "is being moved by another run of the same migration")
-      : unusableNamespace(namespace, `is being moved to another store, ${found.to}`, "Let that migration end; if it was broken off, run it again or undo it.");
+      : unusableNamespace(namespace, `is being moved to another store, ${found.to}`, "Let that migration finish; if it was interrupted, run it again or undo it.");
   }
 }
 
@@ -113,7 +113,7 @@ const copying = (holds: Holds): Seal | undefined => {
   return times.length === 0 ? undefined : { state: "copying", untilMs: Math.max(...times), holds };
 };
 
-/** The seal without the hold of somebody who is gone. */
+/** The seal without an expired hold. */
 export const withoutHold = (seal: Seal | undefined, by: string): Seal | undefined => (Object.hasOwn(holdsIn(seal), by) ? copying(without(holdsIn(seal), by)) : seal);
 
 export const unusableNamespace = (namespace: string, why: string, hint?: string): HoldfastError =>

@@ -27,13 +27,13 @@ const shortRoundMs = 100;
 
 /**
  * One namespace from one store to another. Writers are only stopped for the last few changes, and only when everything before has been compared.
- * A difference is an answer: the source is open again then, and what was filled stays sealed, to be begun anew or undone.
+ * A difference is an answer: the source is open again then, and the destination stays sealed, to be filled again or undone.
  */
 export async function moveNamespace(options: MoveOptions): Promise<Moved> {
   const { source, clock, staysOpen } = options;
   const before = await readFacts(source);
   if (before.seal?.state === "moved") return finishMoved(options, before, before.seal);
-  // A move that was killed while writers waited: they may go on until it is that far again.
+  // The earlier run was killed while writers were paused: they may continue until this run gets that far.
   const hold = new Hold(source, clock, { to: options.destinationName });
   try {
     await hold.renew();
@@ -66,7 +66,7 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
       const now = await readFacts(source);
       if (factsLine("", now) !== factsLine("", facts)) {
         await hold.takeBackMoved();
-        return await refute(filling, hold, `the source stands at revision ${now.revision} instead of ${facts.revision}, although no writes were to be taken`);
+        return await refute(filling, hold, `the source is at revision ${now.revision} instead of ${facts.revision}, although it should accept no writes`);
       }
     }
     await filling.open();
@@ -114,7 +114,7 @@ async function finishMoved(options: MoveOptions, before: NamespaceFacts, seal: S
 
 /**
  * Takes back a move that did not end: the destination is empty again, and the source open, unless it has been moved to, or is being moved to, another store since.
- * Broken off at any step, the same again goes on with it.
+ * If it is interrupted at any step, the same call continues it.
  */
 export async function undoMove(options: Pick<MoveOptions, "source" | "destination" | "by" | "destinationName" | "clock">): Promise<"undone" | "nothing to undo"> {
   const { source, destination, by, destinationName, clock } = options;
@@ -124,7 +124,7 @@ export async function undoMove(options: Pick<MoveOptions, "source" | "destinatio
     throw new HoldfastError("invalid_input", `The namespace ${JSON.stringify(destination.namespace)} is being filled by another job (${progress.by}); nothing was changed.`);
   if (here.seal?.state === "moved" && progress === undefined)
     throw new HoldfastError("invalid_input", `The namespace ${JSON.stringify(source.namespace)} has been moved completely, to ${here.seal.to}; there is nothing to undo.`, {
-      hint: "To come back, migrate from there to a new store.",
+      hint: "To move back, migrate from there to a new store.",
     });
   const left = progress === undefined ? undefined : await takeOver(destination, clock, there, progress);
   // First the copy, then the source: at no moment are there two that could be taken for the one, nor a source that says it was moved to what is empty.

@@ -17,7 +17,7 @@ const history = (name: string, record: HistoryRecord | undefined): string => (re
 function logLine(row: StoredLogRow): string {
   const times = `,"at_ms":${row.atMs},"created_at_ms":${row.createdAtMs}${whole("expires_at_ms", row.expiresAtMs)}`;
   const who = `,"writer":${text(row.writer)}${row.agent === undefined ? "" : `,"agent":${text(row.agent)}`}`;
-  // The value stands last and as it is kept: its text is JSON already.
+  // The value comes last and unchanged: its stored text is already JSON.
   const value = row.json === undefined ? "" : `,"value":${row.json}`;
   return `{"log":[${row.revision},${row.seq}],"op":"${row.op}","key":${text(row.key)},"version":${row.version}${times}${who}${history("record", row.record)}${history("lapse", row.lapse)}${value}}`;
 }
@@ -31,6 +31,6 @@ function keyLine({ key, revision, seq, version, present, index }: StoredKey): st
 const requestLine = ({ key, fingerprint, keptUntilMs, outcome }: StoredRequestKey): string =>
   `{"request":${text(key)},"fingerprint":${text(fingerprint)},"kept_until_ms":${keptUntilMs},"outcome":${canonicalJson(outcome)}}`;
 
-/** Where a namespace stands, without its seal: that is about moving, not about what is moved. */
+/** The state of a namespace, without its seal: the seal describes the move, not the data. */
 export const factsLine = (namespace: string, { revision, clockMs, compacted, compactedAtMs, versionFloor, base, gaps }: NamespaceFacts): string =>
   `{"namespace":${text(namespace)},"revision":${revision},"clock_ms":${clockMs},"compacted":${compacted},"compacted_at_ms":${compactedAtMs},"version_floor":${versionFloor},"base":${base},"gaps":${JSON.stringify(gaps)}}`;

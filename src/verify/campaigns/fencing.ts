@@ -28,7 +28,7 @@ export interface FencingSize {
 
 /**
  * G7. A holder is stopped (SIGSTOP) while it writes under its tokens, sleeps past its time to live, is replaced, and is continued (SIGCONT):
- * it goes on writing as if nothing had happened, and every such write must be refused. At most one holder at a time, tokens only grow.
+ * it keeps writing as if nothing had happened, and every such write must be refused. At most one holder at a time, tokens only grow.
  */
 export async function fencing(context: CampaignContext, { takeOvers, crews, leasesPerCrew }: FencingSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "fencing");
@@ -50,7 +50,7 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
       if (!(await within(taken, ttlMs + lockWaitMs))) tally.lockedRounds += 1;
       holder.proceed();
       await taken;
-      // Every grant ends in one refusal: a holder never gives up by itself. One that is not refused would go on for ever.
+      // Every grant ends in one refusal: a holder never gives up. One that is not refused would run forever.
       if (!(await within(whileAlive(workers, tally.holds(holder.name, 0)), refusalWaitMs))) {
         tally.neverRefused.push(holder.name);
         return;
@@ -58,7 +58,7 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
       tally.takeOvers += heldWhenStopped;
       arena.progress(tally.takeOvers / takeOvers);
     }
-    // With a store that refuses nobody they would not end by themselves.
+    // With a store that refuses no write they would never end.
     if (tally.neverRefused.length === 0) await Promise.all(workers.map((worker) => worker.finish()));
   };
   await Promise.all(Array.from({ length: crews }, (_, index) => crew(index)));
@@ -81,16 +81,16 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return Promise.race([promise.then(() => true), pause(ms).then(() => false)]);
 }
 
-/** What holders were told, and waiting for it. */
+/** The answers that holders received, and waiting for them. */
 class Tally {
-  /** Leases whose holder was stopped while it held them, was replaced, and was refused when it went on. */
+  /** Leases whose holder was stopped while it held them, was replaced, and was refused when it continued. */
   takeOvers = 0;
   lockedRounds = 0;
   refused = 0;
   readonly neverRefused: string[] = [];
   readonly #held = new Map<string, number>();
   readonly #grants: { readonly resource: string; readonly holder: string; readonly token: number }[] = [];
-  /** Writes accepted under a token, as its holder was told. */
+  /** Writes accepted under a token, as its holder counted them. */
   readonly #accepted = new Map<string, number>();
   #wake: (() => void)[] = [];
 
@@ -116,19 +116,19 @@ class Tally {
     while (!isReached()) await new Promise<void>((resolve) => void this.#wake.push(resolve));
   }
 
-  /** What clients were told against what the log says: the same tokens, and as many accepted writes. */
+  /** Compares the clients' answers with the log: the same tokens, and as many accepted writes. */
   compare(perLease: ReadonlyMap<string, readonly FencingEvent[]>): readonly Violation[] {
     const violations = new Violations("G7");
     for (const holder of this.neverRefused)
-      violations.add("stale_holder_not_refused", `${holder} was replaced, and its writes were still not refused ${refusalWaitMs} ms after it went on.`);
+      violations.add("stale_holder_not_refused", `${holder} was replaced, and its writes were still not refused ${refusalWaitMs} ms after it continued.`);
     for (const { resource, holder, token } of this.#grants) {
       const events = perLease.get(resource) ?? [];
       if (!events.some((event) => event.what === "granted" && event.token === token && event.holder === holder))
-        violations.add("told_other_token", `${holder} was told token ${token} of ${resource}; the log does not have it.`);
+        violations.add("told_other_token", `${holder} received token ${token} of ${resource}; the log does not have it.`);
       const accepted = this.#accepted.get(`${resource} ${token}`);
       const found = events.filter((event) => event.what === "write" && event.token === token).length;
       if (accepted !== undefined && accepted !== found)
-        violations.add("writes_differ", `${holder} was told of ${accepted} accepted writes under token ${token} of ${resource}; the log has ${found}.`);
+        violations.add("writes_differ", `${holder} had ${accepted} accepted writes under token ${token} of ${resource}; the log has ${found}.`);
     }
     return violations.list();
   }

@@ -134,12 +134,12 @@ class Relay {
       sleeper.worker.stop();
     }
     if ((await outcome) === "claimed") return this.#wake(sleeper);
-    // Let out of its transaction, it may have gone on with a run that nobody had taken yet, and finished it.
+    // Let out of its transaction, it may have continued a run that no other worker had taken yet, and finished it.
     sleeper.worker.proceed();
     await sleeper.worker.finish();
   }
 
-  /** A replaced worker goes on as if nothing had happened, and must be told that it may not. */
+  /** A replaced worker continues as if nothing had happened, and must be refused. */
   async #wake({ worker, ended }: Leg): Promise<void> {
     worker.proceed();
     const code = await whileAlive([worker], ended);

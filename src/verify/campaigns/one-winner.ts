@@ -15,7 +15,7 @@ export async function oneWinner(context: CampaignContext, { racers, runs }: { re
   for (let i = 0; i < runs; i += 1) {
     const run = `run-${i}`;
     await createRun(arena.scope, { name: run, runId: run });
-    // Another one is told first each time, so that nobody always has the start.
+    // Another racer is started first each time, so that none always has the lead.
     const turn = workers.map((_, k) => workers[(k + i) % workers.length] as (typeof workers)[number]);
     const answers = await Promise.all(turn.map(async (worker) => ({ name: worker.name, answer: await worker.ask({ run }) })));
     const winners = answers.filter(({ answer }) => answer.won === true).map(({ name }) => name);

@@ -8,7 +8,7 @@ import { readWholeLog } from "../read-whole.ts";
 
 /**
  * G9. A process that sends requests under request keys is killed between sending one and hearing the answer; its successor sends the same one again
- * and goes on. In the end every request, answered or not, is sent once more. Effects are counted in the log.
+ * and continues. In the end every request, answered or not, is sent once more. Effects are counted in the log.
  */
 export async function retrySafe(context: CampaignContext, { cuts, lines }: { readonly cuts: number; readonly lines: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "retry");

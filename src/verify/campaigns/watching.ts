@@ -45,7 +45,7 @@ export async function watching(context: CampaignContext, { lives, writers }: { r
   }
   last.kill();
   await last.ended;
-  // A server may have applied what a killed writer had sent after the watcher was told to end: it had to see all that was there before that, and what it saw beyond.
+  // A server may have applied what a killed writer had sent after the watcher was asked to end: it had to see all that was there before that, and what it saw beyond.
   const rows = (await readWholeLog(arena.store)).rows.filter((row) => row.revision <= Math.max(revision, after));
   return {
     figures: { watcher_lives: lives, writers, revisions_seen: new Set(told.flatMap(({ changes }) => changes.map((change) => change.revision))).size, log_rows: rows.length },

@@ -9,13 +9,13 @@ import { Violations } from "./violation.ts";
 export interface SentCommit {
   readonly client: string;
   readonly writes: readonly { readonly key: string; readonly value?: Json }[];
-  /** What the client was told: where it stands and each write's version (0: nothing was there to delete); or that nothing was changed. Absent: no answer. */
+  /** The client's answer: the revision and each write's version (0: there was nothing to delete), or that nothing was changed. Absent: no answer. */
   readonly answer?: { readonly revision: Revision; readonly versions: readonly number[] } | "refused";
 }
 
 /**
- * G1 and G5, for commits of any content: every acknowledged commit stands whole in the log at its revision, as it was acknowledged;
- * every other revision is one whole commit that was sent and never answered; a refused commit stands nowhere.
+ * G1 and G5, for commits of any content: every acknowledged commit is complete in the log at its revision, as it was acknowledged;
+ * every other revision is one whole commit that was sent and never answered; a refused commit is nowhere in the log.
  * `rows` is the whole log, oldest first.
  */
 export function checkCommits(sent: readonly SentCommit[], rows: readonly LogRow[]): readonly Violation[] {
@@ -35,14 +35,14 @@ export function checkCommits(sent: readonly SentCommit[], rows: readonly LogRow[
     const { revision, versions } = commit.answer;
     const expected = commit.writes.flatMap(({ key, value }, i) => (value === undefined && versions[i] === 0 ? [] : [text(key, value, versions[i])]));
     if (expected.length === 0) continue;
-    if (explained.has(revision)) durable.add("revision_given_twice", `${commit.client} was told revision ${revision}, which another commit has.`);
+    if (explained.has(revision)) durable.add("revision_given_twice", `${commit.client} received revision ${revision}, which another commit has.`);
     explained.add(revision);
     const there = found.get(revision)?.map(rowText) ?? [];
-    if (there.length === 0) durable.add("acknowledged_commit_missing", `${commit.client} was told revision ${revision}; nothing stands there.`);
+    if (there.length === 0) durable.add("acknowledged_commit_missing", `${commit.client} received revision ${revision}; nothing is stored there.`);
     else if (there.length < expected.length && there.every((row) => expected.includes(row)))
       atomic.add("commit_torn", `Of ${commit.client}'s ${expected.length} writes at revision ${revision} only ${there.length} stand there.`);
     else if (canonicalJson(there.toSorted()) !== canonicalJson(expected.toSorted()))
-      durable.add("acknowledged_commit_differs", `Revision ${revision} is not what ${commit.client} was told: ${brief(there)} instead of ${brief(expected)}.`);
+      durable.add("acknowledged_commit_differs", `Revision ${revision} is not what ${commit.client} received: ${brief(there)} instead of ${brief(expected)}.`);
   }
   for (const [revision, there] of found) {
     if (explained.has(revision)) continue;

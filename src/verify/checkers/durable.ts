@@ -15,7 +15,7 @@ export interface FoundWrite {
   readonly revision: number;
 }
 
-/** G1. Every acknowledged write is there, as it was acknowledged; nothing is there that nobody sent. */
+/** G1. Every acknowledged write is present as acknowledged, and nothing is present that was never sent. */
 export function checkDurable(sent: readonly SentWrite[], found: readonly FoundWrite[]): readonly Violation[] {
   const violations = new Violations("G1");
   const name = ({ key, value }: { key: string; value: string }): string => `${key} = ${value}`;
@@ -27,12 +27,12 @@ export function checkDurable(sent: readonly SentWrite[], found: readonly FoundWr
     if (there === undefined)
       violations.add("acknowledged_write_missing", `${name(write)} was acknowledged${write.revision === "untold" ? "" : ` at revision ${write.revision}`} and is gone.`);
     else if (write.revision !== "untold" && there.revision !== write.revision)
-      violations.add("acknowledged_write_moved", `${name(write)} was acknowledged at revision ${write.revision} and stands at ${there.revision}.`);
+      violations.add("acknowledged_write_moved", `${name(write)} was acknowledged at revision ${write.revision} but is at ${there.revision}.`);
   }
   const seen = new Set<string>();
   for (const write of found) {
-    if (!sentNames.has(name(write))) violations.add("unsent_write_found", `${name(write)} stands at revision ${write.revision}, and nobody sent it.`);
-    if (seen.has(name(write))) violations.add("write_done_twice", `${name(write)} was sent once and stands twice, again at revision ${write.revision}.`);
+    if (!sentNames.has(name(write))) violations.add("unsent_write_found", `${name(write)} is at revision ${write.revision}, but no client sent it.`);
+    if (seen.has(name(write))) violations.add("write_done_twice", `${name(write)} was sent once but is stored twice, again at revision ${write.revision}.`);
     seen.add(name(write));
   }
   return violations.list();

@@ -12,7 +12,7 @@ export interface ExpiringWrite {
   readonly expiresAtMs: number;
 }
 
-/** Somebody looked, at one revision and one moment of the engine's clock: these keys were there. */
+/** One read at one revision and one moment of the engine's clock: these keys were present. */
 export interface Look {
   readonly by: string;
   readonly revision: Revision;
@@ -27,7 +27,7 @@ export function checkExpiry(writes: readonly ExpiringWrite[], looks: readonly Lo
     if (expiresAtMs - atMs !== ttlMs) violations.add("other_time", `${key} was to live ${ttlMs} ms and was given ${expiresAtMs - atMs}.`);
   const latest = new Map<string, number>();
   for (const { by, revision, nowMs, keys } of looks) {
-    if (nowMs < (latest.get(by) ?? 0)) violations.add("clock_went_back", `${by} was told ${nowMs} after ${latest.get(by)}.`);
+    if (nowMs < (latest.get(by) ?? 0)) violations.add("clock_went_back", `${by} received ${nowMs} after ${latest.get(by)}.`);
     latest.set(by, nowMs);
     const there = new Set(keys);
     for (const write of writes) {

@@ -13,7 +13,7 @@ export interface Handover {
   readonly foundStep: number;
   /** The highest step acknowledged before the claim was sent. */
   readonly acknowledgedStep: number;
-  /** The highest step anybody had sent by the time the claim was answered. */
+  /** The highest step that any worker had sent by the time the claim was answered. */
   readonly sentStep: number;
 }
 
@@ -28,13 +28,13 @@ export function checkHandover(run: string, events: readonly HandoverEvent[], han
       continue;
     }
     if (event.by !== holder)
-      violations.add("replaced_worker_wrote", `${run}: ${event.by} recorded step ${event.step} at revision ${event.revision}; ${holder ?? "nobody"} held the run.`);
+      violations.add("replaced_worker_wrote", `${run}: ${event.by} recorded step ${event.step} at revision ${event.revision}; ${holder ?? "no worker"} held the run.`);
     if (event.step !== step + 1) violations.add("step_out_of_order", `${run}: step ${event.step} at revision ${event.revision} follows step ${step}.`);
     step = event.step;
   }
   for (const { by, foundStep, acknowledgedStep, sentStep } of handovers) {
     if (foundStep < acknowledgedStep) violations.add("acknowledged_step_lost", `${run}: ${by} resumed from step ${foundStep}; ${acknowledgedStep} had been acknowledged.`);
-    if (foundStep > sentStep) violations.add("step_invented", `${run}: ${by} resumed from step ${foundStep}; nobody had sent more than ${sentStep}.`);
+    if (foundStep > sentStep) violations.add("step_invented", `${run}: ${by} resumed from step ${foundStep}; no worker had sent more than ${sentStep}.`);
   }
   return violations.list();
 }

@@ -9,11 +9,11 @@ export interface HistoryAndState {
   readonly entries: readonly Entry[];
   /** The clock of the snapshot that gave the entries. */
   readonly nowMs: number;
-  /** How many changes clients were told they had made, by writer. Left out where some went unanswered. */
+  /** The number of acknowledged changes, by writer. Absent if some went unanswered. */
   readonly changesByWriter?: Readonly<Record<string, number>>;
 }
 
-/** G11. The log, played from its beginning, gives the live state; each change stands there once, under its writer's name. */
+/** G11. The log, played from its beginning, gives the live state; each change is there once, with its writer's name. */
 export function checkHistoryEqualsState({ rows, entries, nowMs, changesByWriter }: HistoryAndState): readonly Violation[] {
   const violations = new Violations("G11");
   const played = new Map<string, LogRow>();

@@ -16,7 +16,7 @@ interface Call {
   readonly returnedAtUs: number;
 }
 
-/** An answered call. Calls without an answer are left out: what they did, if anything, stands in the log. */
+/** An answered call. Calls without an answer are left out: what they did, if anything, is in the log. */
 export type AnsweredCall = Call &
   ({ readonly kind: "commit"; readonly commit: Commit; readonly result: CommitResult } | { readonly kind: "read"; readonly range: Range; readonly snapshot: Snapshot });
 
@@ -44,7 +44,7 @@ export async function checkLinearizable({ calls, rows }: LinearRun): Promise<rea
   }
   const states = await replay(rows, takers, violations);
   for (const [revision, call] of takers)
-    if (revision >= states.length) violations.add("commit_missing", `${call.client} was told revision ${revision}, which the log does not have.`);
+    if (revision >= states.length) violations.add("commit_missing", `${call.client} received revision ${revision}, which the log does not have.`);
   checkWindows(calls, violations);
   for (const call of calls) {
     if (call.kind === "read") checkRead(call, states, violations);
@@ -69,7 +69,7 @@ async function replay(rows: readonly LogRow[], takers: ReadonlyMap<Revision, Ans
     if (taker !== undefined) {
       const [result] = await model.commit(namespace, [prepareCommit(taker.commit)]);
       if (!same(result, taker.result))
-        violations.add("commit_unexplained", `${taker.client} was told ${brief(taker.result)} for revision ${revision}; in that order it is ${brief(result)}.`);
+        violations.add("commit_unexplained", `${taker.client} received ${brief(taker.result)} for revision ${revision}; in that order it is ${brief(result)}.`);
     } else {
       await model.commit(namespace, [preparedFromRows(claimed)]);
     }

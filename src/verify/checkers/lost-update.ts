@@ -1,7 +1,7 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** What one client was told about one compare-and-set increment that succeeded. */
+/** One client's answer to one compare-and-set increment that succeeded. */
 export interface Increment {
   readonly client: string;
   readonly version: number;
@@ -25,14 +25,14 @@ export function checkNoLostUpdate({ increments, unanswered, final }: IncrementRu
   const winners = new Map<number, Increment>();
   for (const increment of increments) {
     const other = winners.get(increment.version);
-    if (other !== undefined) violations.add("two_winners", `${other.client} and ${increment.client} were both told that they had written version ${increment.version}.`);
+    if (other !== undefined) violations.add("two_winners", `${other.client} and ${increment.client} both received version ${increment.version}.`);
     winners.set(increment.version, increment);
     if (increment.value !== increment.version)
       violations.add("stale_increment", `${increment.client} wrote ${increment.value} as version ${increment.version}: an increment between was lost.`);
   }
-  if (final.value < increments.length) violations.add("update_lost", `${increments.length} increments were acknowledged and the counter stands at ${final.value}.`);
+  if (final.value < increments.length) violations.add("update_lost", `${increments.length} increments were acknowledged, but the counter is at ${final.value}.`);
   if (final.value > increments.length + unanswered)
-    violations.add("update_invented", `The counter stands at ${final.value} after ${increments.length} acknowledged and ${unanswered} unanswered increments.`);
+    violations.add("update_invented", `The counter is at ${final.value} after ${increments.length} acknowledged and ${unanswered} unanswered increments.`);
   if (final.version !== final.value) violations.add("version_differs", `The counter's value is ${final.value} and its version ${final.version}.`);
   return violations.list();
 }

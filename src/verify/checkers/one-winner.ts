@@ -1,7 +1,7 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** Many tried to take one thing (a version, a lease, a run) at once; these were told that they had it. */
+/** Many tried to take one thing (a version, a lease, a run) at once; these received a success. */
 export interface Race {
   readonly name: string;
   readonly winners: readonly string[];
@@ -15,8 +15,8 @@ export interface Race {
 export function checkOneWinner(races: readonly Race[]): readonly Violation[] {
   const violations = new Violations("G8");
   for (const { name, winners, unanswered, holder } of races) {
-    if (winners.length > 1) violations.add("several_winners", `${name}: ${winners.join(", ")} were all told that they had won.`);
-    if (winners.length === 0 && unanswered.length === 0) violations.add("no_winner", `${name}: every racer was told that another had won.`);
+    if (winners.length > 1) violations.add("several_winners", `${name}: ${winners.join(", ")} all received a success.`);
+    if (winners.length === 0 && unanswered.length === 0) violations.add("no_winner", `${name}: every racer was refused because another had won.`);
     if (holder === undefined && winners.length > 0) violations.add("winner_forgotten", `${name}: ${winners.join(", ")} won, and the store knows no holder.`);
     if (holder !== undefined && winners.length > 0 && !winners.includes(holder))
       violations.add("holder_differs", `${name}: ${winners.join(", ")} won, and the store names ${holder}.`);

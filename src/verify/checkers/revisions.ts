@@ -5,11 +5,11 @@ import { Violations } from "./violation.ts";
 export interface RevisionRun {
   /** The whole log, oldest first. */
   readonly rows: readonly LogRow[];
-  /** The revisions that clients were told their own changing commits had taken. */
+  /** The revisions that clients received for their own commits. */
   readonly acknowledged: readonly { readonly client: string; readonly revision: Revision }[];
   /** The namespace's revision at the end. */
   readonly revision: Revision;
-  /** Where the namespace says that its history went back and goes on above. */
+  /** Where the namespace reports that its history went back and continues above. */
   readonly gaps?: NamespaceFacts["gaps"];
 }
 
@@ -37,9 +37,9 @@ export function checkRevisions({ rows, acknowledged, revision, gaps = [] }: Revi
   const owners = new Map<Revision, string>();
   for (const { client, revision: taken } of acknowledged) {
     const owner = owners.get(taken);
-    if (owner !== undefined) violations.add("revision_given_twice", `${owner} and ${client} were both told revision ${taken}.`);
+    if (owner !== undefined) violations.add("revision_given_twice", `${owner} and ${client} both received revision ${taken}.`);
     owners.set(taken, client);
-    if (taken > revision) violations.add("revision_unknown", `${client} was told revision ${taken}; the newest is ${revision}.`);
+    if (taken > revision) violations.add("revision_unknown", `${client} received revision ${taken}; the newest is ${revision}.`);
   }
   return violations.list();
 }

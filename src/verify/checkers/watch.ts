@@ -3,7 +3,7 @@ import { rowsByRevision } from "./rows-by-revision.ts";
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** One life of a watcher: where it was told to begin, and what it was given until it ended or was killed. */
+/** One life of a watcher: where it began, and what it received until it ended or was killed. */
 export interface WatchLife {
   readonly after: Revision;
   readonly changes: readonly Change[];
@@ -38,7 +38,7 @@ export function checkWatch({ lives, rows }: WatchRun): readonly Violation[] {
   for (const revision of expected.keys())
     if (revision > first && revision <= resumeFrom && !seen.has(revision)) violations.add("missing", `Revision ${revision} never came; ${resumeFrom} did.`);
   const last = rows.at(-1)?.revision ?? 0;
-  if (resumeFrom < last) violations.add("incomplete", `The watch ended at revision ${resumeFrom}; the log goes on to ${last}.`);
+  if (resumeFrom < last) violations.add("incomplete", `The watch ended at revision ${resumeFrom}; the log continues to ${last}.`);
   return violations.list();
 }
 

@@ -2,7 +2,7 @@ import { readState, setState } from "../../domain/state/state.ts";
 import type { RunJob } from "../job.ts";
 import { between } from "../random.ts";
 
-/** Raises one counter by compare-and-set as often as it is told, and says what each success wrote. */
+/** Raises one counter by compare-and-set as often as requested, and reports what each success wrote. */
 export const incrementJob: RunJob = async ({ job, scope, say, commands, clock, random }) => {
   for await (const _ of commands) break;
   for (let done = 0; done < Number(job.times); ) {

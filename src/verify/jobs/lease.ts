@@ -6,7 +6,7 @@ import type { JobContext, RunJob } from "../job.ts";
 
 /**
  * Told `take`, acquires every lease of the list as soon as it is free, then writes under its tokens, again and again, without ever asking
- * whether it still holds them: the writes go on after the process was stopped and continued, which is when they must be refused.
+ * whether it still holds them: it keeps writing after the process was stopped and continued, which is when they must be refused.
  */
 export const leaseJob: RunJob = async (context) => {
   for await (const { take, ttlMs } of context.commands) {

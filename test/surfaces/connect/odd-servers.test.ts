@@ -141,7 +141,7 @@ describe("a server that", () => {
   ])("answers with %s is no MCP, and its caller does not wait for ever", async (_what, headers, body) => {
     await using server = await scripted(status(200, headers, body));
     await using raw = openBridge(server.url);
-    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("nothing that is MCP") });
+    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("without an MCP message") });
   });
 
   const json = (text: string) => (response: ServerResponse) => void response.writeHead(200, { "content-type": "application/json" }).end(text);
@@ -152,11 +152,11 @@ describe("a server that", () => {
   const foreign = JSON.stringify({ jsonrpc: "2.0", id: "another", result: { fine: false } });
 
   test.each([
-    ["the answer to another request", json(foreign), /\/mcp answered another request than this one/],
-    ["the answer to another request, in an event", events(foreign), /\/mcp answered another request than this one/],
-    ["what begins like MCP and is no JSON, in an event", events('{"jsonrpc":"2.0","id":'), /\/mcp answered with something that is no MCP/],
-    ["a question of its own", json('{"jsonrpc":"2.0","id":1001,"method":"roots/list"}'), /\/mcp answered another request than this one/],
-    ["a bow", status(202), /\/mcp has taken this request without answering it/],
+    ["the answer to another request", json(foreign), /\/mcp answered a different request/],
+    ["the answer to another request, in an event", events(foreign), /\/mcp answered a different request/],
+    ["what begins like MCP and is no JSON, in an event", events('{"jsonrpc":"2.0","id":'), /\/mcp answered with something other than MCP/],
+    ["a question of its own", json('{"jsonrpc":"2.0","id":1001,"method":"roots/list"}'), /\/mcp answered a different request/],
+    ["a bow", status(202), /\/mcp accepted this request without answering it/],
   ])("answers with %s: its caller is told so at once, and that a call may have happened", async (_what, step, problem) => {
     await using server = await scripted(step);
     await using raw = openBridge(server.url);
@@ -179,7 +179,7 @@ describe("a server that", () => {
   ])("answers with %s is no MCP either", async (_what, body) => {
     await using server = await scripted(json(body));
     await using raw = openBridge(server.url);
-    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("nothing that is MCP") });
+    expect((await raw.request("tools/list", paramsFor("stateless"))).error).toMatchObject({ code: -32_000, message: expect.stringContaining("without an MCP message") });
   });
 
   test("refuses without saying whom is understood: it was asked one thing", async () => {

@@ -196,7 +196,7 @@ describe("the overview", () => {
     const { stuck, counts } = await api.get<Overview>(path);
     expect(counts.waiting).toBe(1);
     expect(stuck).toMatchObject([
-      { kind: "run", id: "r", title: "import", token: expect.any(Number), why: "worker-1 stopped after step 3, and nobody has taken over", sinceMs: startMs },
+      { kind: "run", id: "r", title: "import", token: expect.any(Number), why: "worker-1 stopped after step 3, and no agent has taken over", sinceMs: startMs },
       {
         kind: "lease",
         id: "awaited",

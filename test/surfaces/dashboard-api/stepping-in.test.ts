@@ -203,6 +203,6 @@ describe("tokens", () => {
     expect((await wrong({ namespaces: "team" })).message).toMatch(/^namespaces: /);
     expect((await wrong({ namespaces: [] })).message).toMatch(/^namespaces: /);
     expect((await wrong({ name: "" })).message).toMatch(/^name: /);
-    expect((await wrong({ expiresAtMs: clock.nowMs() })).message).toMatch(/^expiresAtMs: must be a time to come/);
+    expect((await wrong({ expiresAtMs: clock.nowMs() })).message).toMatch(/^expiresAtMs: must be a time in the future/);
   });
 });

@@ -286,12 +286,12 @@ describe("the settings", () => {
   });
 
   const refused: [string, Partial<JwtConfig>, RegExp][] = [
-    ["an issuer without an audience", { jwtIssuer: "https://a.example.com" }, /--jwt-issuer: needs --jwt-audience/],
-    ["an audience without an issuer", { jwtAudience: ["a"] }, /--jwt-audience: needs --jwt-issuer/],
-    ["keys without an issuer", { jwtJwksUrl: "https://a.example.com/keys" }, /--jwt-jwks-url: needs --jwt-issuer/],
+    ["an issuer without an audience", { jwtIssuer: "https://a.example.com" }, /--jwt-issuer: requires --jwt-audience/],
+    ["an audience without an issuer", { jwtAudience: ["a"] }, /--jwt-audience: requires --jwt-issuer/],
+    ["keys without an issuer", { jwtJwksUrl: "https://a.example.com/keys" }, /--jwt-jwks-url: requires --jwt-issuer/],
     ["an issuer without TLS", { jwtIssuer: "http://a.example.com", jwtAudience: ["a"] }, /--jwt-issuer: must be an https: URL/],
     ["an issuer that is no URL", { jwtIssuer: "a.example.com", jwtAudience: ["a"] }, /--jwt-issuer: must be an https: URL/],
-    ["an issuer with a password", { jwtIssuer: "https://u:geheim@a.example.com", jwtAudience: ["a"] }, /--jwt-issuer: must be an https: URL without password/],
+    ["an issuer with a password", { jwtIssuer: "https://u:geheim@a.example.com", jwtAudience: ["a"] }, /--jwt-issuer: must be an https: URL without a password/],
     ["keys without TLS", { jwtIssuer: "https://a.example.com", jwtAudience: ["a"], jwtJwksUrl: "http://a.example.com/keys" }, /--jwt-jwks-url: must be an https: URL/],
   ];
   test.each(refused)("%s is refused, and the setting is named", (_what, change, words) => {

@@ -56,7 +56,7 @@ describe("token create", () => {
     ["a time that is none", ["--name", "a", "--role", "read", "--expires", "soon"], /--expires: must be a duration/],
     ["no time", ["--name", "a", "--role", "read", "--expires", "0"], /--expires: must be a duration/],
     ["too much time", ["--name", "a", "--role", "read", "--expires", "99999d"], /--expires: must be between/],
-    ["an argument", ["ci", "--role", "read"], /--name: give the name with this flag/],
+    ["an argument", ["ci", "--role", "read"], /--name: pass the name with this flag/],
   ];
   test.each(refused)("with %s is refused by the flag's name, and makes nothing", async (_what, args, words) => {
     const { run, json } = openCommandLine();
@@ -77,7 +77,7 @@ describe("token create", () => {
 describe("token list", () => {
   test("shows what is valid and never a secret", async () => {
     const { run, json, clock } = openCommandLine();
-    expect((await run(["token", "list"])).stdout).toContain("There is no token. Make one: holdfast token create");
+    expect((await run(["token", "list"])).stdout).toContain("There are no tokens. Create one: holdfast token create");
     const { secret } = await json(...ci, "--expires", "1m");
     await json("token", "create", "--name", "Anna Nord", "--role", "admin", "--namespace", "*");
     const { stdout } = await run(["token", "list"]);

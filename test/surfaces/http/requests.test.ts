@@ -202,7 +202,7 @@ test("requests that are sent ahead are answered in their order, each with its ow
 
 test("a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server goes on", async () => {
   const { status, body } = await get("/api/fixture/throw");
-  expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "internal", message: "Holdfast failed in a way it should not; the server's log has the details." } }]);
+  expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "internal", message: "Internal error in Holdfast; the server's log has the details." } }]);
   expect(server.logged).toContainEqual({
     level: "error",
     event: "request_failed",

@@ -62,9 +62,9 @@ describe("a server does not start", () => {
     });
   });
 
-  test.each(["192.0.2.1", "2001:db8::1"])("on %s, which is no address of this machine", async (host) => {
+  test.each(["192.0.2.1", "2001:db8::1"])("on %s, which is not an address of this machine", async (host) => {
     const token = { flags: { host, "jwt-issuer": "https://issuer.example", "jwt-audience": "holdfast", store: "memory:" } };
-    await expect(startHttpServer(token)).rejects.toMatchObject({ code: "invalid_input", message: `--host: ${host} is no address of this machine` });
+    await expect(startHttpServer(token)).rejects.toMatchObject({ code: "invalid_input", message: `--host: ${host} is not an address of this machine` });
   });
 
   test("on a name that cannot be found", async () => {

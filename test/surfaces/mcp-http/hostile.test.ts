@@ -73,7 +73,7 @@ describe("methods of HTTP", () => {
 
   test("somebody who opens the address in a browser reads what it is for", async () => {
     const answer = await endpoint.send({ method: "GET", headers: { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" } });
-    expect(answer).toMatchObject({ status: 405, message: { error: { message: "MCP is spoken here by POST; the dashboard is at /." } } });
+    expect(answer).toMatchObject({ status: 405, message: { error: { message: "Send MCP messages by POST; the dashboard is at /." } } });
   });
 
   test("an unknown revision is refused on all of them", async () => {

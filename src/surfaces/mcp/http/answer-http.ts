@@ -36,7 +36,7 @@ export function isJson({ headers }: IncomingMessage): boolean {
 export const eventOf = (line: string, id?: number): string => `event: message\n${id === undefined ? "" : `id: ${id}\n`}data: ${line}\n\n`;
 
 export function sendRpcJson(response: ServerResponse, status: number, text: string, headers?: Readonly<Record<string, string>>): void {
-  // A write to a connection that is gone would be told as an error of the process.
+  // A write to a closed connection would be reported as an error of the process.
   if (response.destroyed) return;
   const bytes = Buffer.byteLength(text);
   response.writeHead(status, { "content-type": jsonType, "content-length": bytes, ...always, ...headers });

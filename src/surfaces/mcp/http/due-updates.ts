@@ -20,7 +20,7 @@ export class DueUpdates {
     this.#due.set(uri, Math.max(revision, this.#due.get(uri) ?? 0));
     if (this.#waits) return;
     this.#waits = true;
-    // Gathers what one turn brings; a stream that is full goes on when it has been read.
+    // Gathers the updates of one turn; a full stream continues when it has been read.
     if (this.#response.writableNeedDrain) this.#response.once("drain", () => this.#flush());
     else setImmediate(() => this.#flush());
   }

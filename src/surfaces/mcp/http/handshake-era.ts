@@ -105,7 +105,7 @@ export class HandshakeEra {
   /** The stream on which a session hears of changes. */
   async stream(post: McpPost): Promise<void> {
     const { request, response, access, context, accepted } = post;
-    if (!accepted.events) return sendRpcFailure(response, 406, httpFailure, "A stream is text/event-stream: accept that.");
+    if (!accepted.events) return sendRpcFailure(response, 406, httpFailure, "Accept: must allow text/event-stream.");
     const session = await this.#admit(post, null);
     if (session === "refused") return;
     if (session === undefined) return refuseMethod(post);
@@ -152,7 +152,7 @@ export class HandshakeEra {
     if (answer === undefined) return sendAccepted(response);
     // Both paths write a result with its result first, and a refusal with its version.
     if (!answer.startsWith('{"result"')) return sendAnswer(response, accepted, answer);
-    // Names that somebody made up would each take a place for ever: such a client is served without a session.
+    // Each made-up name would take a slot forever, so such a client is served without a session.
     if ((await access.opensSession?.()) === false) return sendAnswer(response, accepted, answer);
     const { id } = await this.#options.sessions.open(access);
     sendAnswer(response, accepted, answer, { "mcp-session-id": id });
@@ -271,11 +271,11 @@ const callName = ({ id }: McpSession, requestId: RequestId): string => `${id} ${
 /** A session of another caller, one that has ended and one that never existed get the same answer. */
 const refuseSession = ({ response }: McpPost, id: RequestId | null): void => sendRpcFailure(response, 404, -32_001, "Session not found", id);
 
-/** Outside a session there is nothing to be heard and nothing to end. Whoever opens the address in a browser reads this. */
+/** Without a session there is nothing to stream and nothing to end. A person who opens the address in a browser sees this. */
 export const refuseMethod = ({ response }: Pick<McpPost, "response">): void =>
-  sendRpcFailure(response, 405, httpFailure, "MCP is spoken here by POST; the dashboard is at /.", null, { allow: "POST" });
+  sendRpcFailure(response, 405, httpFailure, "Send MCP messages by POST; the dashboard is at /.", null, { allow: "POST" });
 
-const noSession = (): HoldfastError => new HoldfastError("invalid_input", "Subscriptions need the session that the handshake gave: send its id as Mcp-Session-Id.");
+const noSession = (): HoldfastError => new HoldfastError("invalid_input", "Subscriptions require a session: send the id from the handshake as Mcp-Session-Id.");
 
 function eventIdOf({ headers }: IncomingMessage): number | undefined {
   const id = headers["last-event-id"];

@@ -13,7 +13,7 @@ export class HttpCall extends DirectCall implements TransportCall {
   readonly #onSignal: ((call: HttpCall) => void) | undefined;
   #watched = false;
 
-  /** `onSignal`: somebody will listen for its being cancelled. */
+  /** `onSignal`: called when the call's abort signal is first used. */
   constructor({ response, gate, access }: Pick<McpPost, "response" | "gate" | "access">, onSignal?: (call: HttpCall) => void) {
     super(gate);
     this.#response = response;

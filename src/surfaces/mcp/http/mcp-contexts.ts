@@ -27,7 +27,7 @@ export class McpContexts {
   readonly #log: Log;
   readonly #fixtures: Fixtures | undefined;
   readonly #contexts = new Map<string, McpContext>();
-  /** Of those that were let go in the middle of their calls. */
+  /** Of contexts that were dropped while calls were running. */
   readonly #retired = new Set<ToolCalls>();
   readonly #greetings = new WeakMap<readonly Tool[], Greeting>();
   #stopped = false;
@@ -47,7 +47,7 @@ export class McpContexts {
     return context;
   }
 
-  /** Calls that wait for something, and those to come, go on at once with what they have. */
+  /** Waiting calls, and later ones, return at once with what they have. */
   stopWaiting(): void {
     this.#stopped = true;
     for (const { calls } of this.#contexts.values()) calls.stopWaiting();

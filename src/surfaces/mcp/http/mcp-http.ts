@@ -57,7 +57,7 @@ export interface McpHttpOptions {
 export interface McpHttp extends AsyncDisposable {
   /**
    * Answers one request to the endpoint, whatever its method, and resolves when the answer is made, or the stream is over. `body`: all of it (empty for GET and DELETE).
-   * Rejects, before anything is answered, where the request cannot be served; whoever calls knows how to say so.
+   * Rejects, before anything is answered, where the request cannot be served; the caller reports it.
    */
   handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void>;
   /** Ends streams and what only waits at once, and gives what else is in flight so long to finish. */
@@ -137,7 +137,7 @@ class Endpoint implements McpHttp {
     await this.stop(0);
   }
 
-  /** Others are served before the same request goes on. */
+  /** Others are served before the same request continues. */
   async #nextTurn({ owner, key }: McpAccess): Promise<void> {
     await new Promise<void>((resolve) => this.#options.clock.turn(resolve));
     await this.#gates.enter(owner ?? key);

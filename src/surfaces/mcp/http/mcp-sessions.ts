@@ -11,7 +11,7 @@ import { systemWriter } from "../../../store/store.ts";
 import { transact } from "../../../store/transact.ts";
 import { Subscriptions, subscribedBytesMax, subscribedBytesOf, subscribedUrisMax } from "../subscriptions.ts";
 
-/** A session that nobody uses is forgotten after this; its client then shakes hands again. */
+/** An unused session expires after this; its client then repeats the handshake. */
 export const sessionTtlMs = 24 * 3_600_000;
 /** One principal's open sessions, in all namespaces; a client that opens one after the other and never says goodbye loses its oldest ones. */
 export const sessionsPerPrincipalMax = 1_000;
@@ -42,9 +42,9 @@ export interface SessionCaller {
   readonly owner?: string;
 }
 
-/** Somebody's open session. */
+/** An open session of one principal. */
 export interface McpSession {
-  /** Secret: whoever knows it and has the caller's credential is the session. */
+  /** Secret: together with the caller's credential it gives access to the session. */
   readonly id: string;
   /** Beside the writer in what is stored; tells nothing of the id. */
   readonly label: string;
@@ -75,7 +75,7 @@ interface SessionsOptions {
 
 /**
  * The sessions of the handshake era, kept in the store so that any node can answer for any of them. A session is bound to its caller:
- * the id alone opens nothing, and one of somebody else is as unknown as one that never was. Ids are stored as digests only.
+ * the id alone opens nothing, and another principal's id is treated like an unknown one. Ids are stored as digests only.
  */
 export class McpSessions {
   readonly #store: Store;
@@ -123,7 +123,7 @@ export class McpSessions {
     return uris;
   }
 
-  /** From the revision on: what changes later will be told, on whichever node the session's stream is. */
+  /** Changes after this revision are reported, on whichever node the session's stream is. */
   async subscribe(session: McpSession, caller: SessionCaller, uri: string, since: Revision): Promise<void> {
     const bytes = subscribedBytesOf(uri);
     await this.#change(session, caller, uri, async (known, record) => {
@@ -150,7 +150,7 @@ export class McpSessions {
     return true;
   }
 
-  /** Resolves when every later change of the session will be told. */
+  /** Resolves when every later change will be reported to the session. */
   async follow({ id }: McpSession, caller: SessionCaller, follower: SessionFollower): Promise<void> {
     await this.#followers.add(follower, [keyOf(id, caller)]);
   }
@@ -171,7 +171,7 @@ export class McpSessions {
     }
     const session = sessionOf(id);
     this.#remember(session, caller);
-    // In use: its time begins anew, but not with every request.
+    // In use: extend its lifetime, but not with every request.
     if ((entry.expiresAtMs as number) - this.#clock.nowMs() < sessionTtlMs / 2) await this.#renew(entry);
     return session;
   }
@@ -266,4 +266,4 @@ const recordOf = (value: Entry["value"]): SessionRecord => value as unknown as S
 const subscriptionOf = (value: Entry["value"]): SubscriptionRecord => value as unknown as SubscriptionRecord;
 const sessionPut = (key: string, { count, bytes }: SessionRecord, ttlMs: number): Put => ({ op: "put", key, value: { count, bytes }, ttlMs });
 const subscriptionPut = (key: string, { uri, since }: SubscriptionRecord): Put => ({ op: "put", key, value: { uri, since }, ttlMs: 2 * sessionTtlMs });
-const tooMuch = (problem: string): HoldfastError => new HoldfastError("limit_exceeded", problem, { hint: "Unsubscribe from what is not needed." });
+const tooMuch = (problem: string): HoldfastError => new HoldfastError("limit_exceeded", problem, { hint: "Unsubscribe from resources you no longer need." });

@@ -3,7 +3,7 @@ import { everything } from "../../../store/ranges.ts";
 import type { Revision, Store } from "../../../store/store.ts";
 import { targetName, targetOf, targetOfKey } from "../resource-uris.ts";
 
-/** Beyond so many pages of the log it is cheaper for everybody to say "read again" for all. */
+/** Beyond this many pages of the log it is cheaper to report every resource as changed. */
 const pagesMax = 5;
 
 /** Which of the URIs name something that changed after its own revision and up to the last one, with the revision of that change. */

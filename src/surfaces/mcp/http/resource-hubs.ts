@@ -28,7 +28,7 @@ export class ResourceHubs {
     this.#log = log;
   }
 
-  /** Resolves when every change after the revision that it gives will be told. */
+  /** Resolves with a revision; every change after it will be reported. */
   async add({ store, clock }: Base, listener: UpdateListener, uris: readonly string[]): Promise<Revision> {
     const hub = this.#hubs.get(store) ?? this.#open({ store, clock });
     try {
@@ -36,7 +36,7 @@ export class ResourceHubs {
       const taken = [...mine].reduce((sum, each) => sum + hub.countOf(each), 0);
       if (taken + uris.length > urisPerCallerMax)
         throw new HoldfastError("limit_exceeded", `All your streams in a namespace may listen to ${urisPerCallerMax} resources together.`, {
-          hint: "Close streams that are not needed.",
+          hint: "Close streams you no longer need.",
         });
       this.#byCaller.set(listener.caller, mine.add(listener));
       return await hub.add(listener, uris);

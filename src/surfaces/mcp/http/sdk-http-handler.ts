@@ -81,12 +81,12 @@ export class SdkHttpHandler {
     await this.#serve(this.#handler(post, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
   }
 
-  /** Every listening client is told that its subscription is over. */
+  /** Notifies every listening client that its subscription is over. */
   async stop(): Promise<void> {
     await Promise.all([...this.#listening].map((handler) => handler.close()));
   }
 
-  /** The watch stands before the SDK confirms the subscription, so that no change falls between. */
+  /** The watch is open before the SDK confirms the subscription, so that no change is missed in between. */
   async #listen(post: McpPost, message: Request): Promise<void> {
     const { hubs, log } = this.#options;
     const { request, response, access, context } = post;

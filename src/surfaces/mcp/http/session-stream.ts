@@ -29,7 +29,7 @@ interface SessionStreamOptions {
 /**
  * The GET stream of a session: tells that resources it subscribed to have changed. What it subscribed to is read from the store and followed there,
  * so that requests and stream may be on different nodes. An event's id is a revision: everything up to it has been told, and a client that comes back with it
- * is told what it missed in between.
+ * receives what it missed in between.
  */
 export class SessionStream implements SessionFollower, UpdateListener {
   readonly #options: SessionStreamOptions;
@@ -49,7 +49,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
     this.#closed = new Promise((resolve) => response.once("close", resolve));
   }
 
-  /** Resolves when the stream is over, whoever ended it. */
+  /** Resolves when the stream is over, whichever side ended it. */
   async serve(): Promise<void> {
     const { session, sessions, hubs, context, response } = this.#options;
     startEvents(response, { "mcp-session-id": session.id });
@@ -97,7 +97,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
     // One that is not there yet: the store was put back to an earlier day.
     if (this.#resumeAfter > revision) this.#resumeAfter = 0;
     await this.#hear();
-    // After what was missed: whoever has seen this id has seen that too.
+    // Sent after the missed changes: a client that has seen this id has seen those too.
     if (primes && !response.destroyed && !response.writableEnded) setImmediate(() => this.#writeText(`id: ${revision}\ndata: \n\n`));
   }
 
