@@ -76,8 +76,8 @@ export async function openServing(
   const meter = openMeter();
   const opened = await openStore(config, { stays: true, log, creates: !config.readOnly, meter, traces: true });
   try {
+    const { engine } = opened;
     const { clock, server } = opened.base;
-    const { engine } = server;
     const system = openReservedStore(engine, systemNamespace, clock);
     if (!isLoopback && !(await hasUsableCredential(system, jwtSettings?.issuer))) throw needsCredential(config);
     // Where others come in by a proxy, every one of them would come from this machine, and not every proxy says so.
@@ -109,7 +109,7 @@ export async function openServing(
     const routes = new Routes({
       tenants,
       mcp,
-      apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser() }), ...apiRoutes],
+      apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser(), system, namespaces: () => engine.namespaces() }), ...apiRoutes],
       files,
       challenges,
       gates,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Config } from "./config.ts";
 import { gitEnvironment, systemUser } from "./config.ts";
+import { openReindexChore } from "./domain/findable/reindex.ts";
 import { openHolderChore } from "./domain/leases/forget-holders.ts";
 import type { Mirror } from "./domain/mirror/mirror.ts";
 import { openFolderReader } from "./domain/workspace/repository-reader.ts";
@@ -15,10 +16,11 @@ import type { Log } from "./kernel/log.ts";
 import { openLog } from "./kernel/log.ts";
 import type { Meter } from "./kernel/meter.ts";
 import { version } from "./kernel/version.ts";
+import { engineFacts } from "./store/engine-facts.ts";
 import { maintain } from "./store/maintenance.ts";
 import type { NamespaceStoreOptions } from "./store/namespace-store.ts";
 import { isReservedNamespace, openNamespaceStore } from "./store/namespace-store.ts";
-import type { Engine } from "./store/store.ts";
+import type { Engine, Store } from "./store/store.ts";
 import type { Observers } from "./telemetry/open-observers.ts";
 import type { OpenTracer } from "./telemetry/open-tracer.ts";
 import { ConnectionClaims } from "./tools/claim-identity.ts";
@@ -29,6 +31,8 @@ import type { ServerFacts, Tool } from "./tools/tool.ts";
 /** An open store with everything that works on it: what the tools and the library are given. */
 export interface OpenStore extends AsyncDisposable {
   readonly base: ToolBase;
+  /** All namespaces: for what moves, checks or serves whole stores, and for no tool. */
+  readonly engine: Engine;
   readonly log: Log;
   /** What every namespace of the store is opened with. */
   readonly storeOptions: NamespaceStoreOptions;
@@ -78,7 +82,7 @@ export async function openStore(
       profile: config.profile,
       claims: new ConnectionClaims(),
       claimTtlMs: config.claimTtlMs,
-      engine,
+      ...engineFacts(engine),
       mirror: mirrorOf(config, log),
       backUp: backUpOf(config, engine, clock),
       secrets: config.secrets === "allow" ? undefined : config.secrets,
@@ -90,10 +94,21 @@ export async function openStore(
     // It writes, and whoever asked for read-only meant the file too.
     const maintenance =
       stays && !config.readOnly
-        ? maintain({ engine, clock, log, retention: retentionPolicy(config), chores: [holderChore(engine, clock)], swept: observers?.swept }, stop.signal)
+        ? maintain(
+            {
+              engine,
+              clock,
+              log,
+              retention: retentionPolicy(config),
+              chores: [openHolderChore, openReindexChore].map((open) => choreOf(engine, clock, open)),
+              swept: observers?.swept,
+            },
+            stop.signal,
+          )
         : undefined;
     return {
       base: { store, clock, writer, server },
+      engine,
       log,
       storeOptions,
       async [Symbol.asyncDispose]() {
@@ -224,16 +239,16 @@ function backUpOf({ store }: Config, engine: Engine, clock: Clock): ServerFacts[
 }
 
 /** Each namespace has a chore of its own, because it remembers how far it got. */
-function holderChore(engine: Engine, clock: Clock): (namespace: string) => Promise<void> {
+function choreOf(engine: Engine, clock: Clock, open: () => (store: Store) => Promise<void>): (namespace: string) => Promise<void> {
   const chores = new Map<string, () => Promise<void>>();
   return (namespace) => {
-    // Nobody holds anything in those.
+    // Nobody holds or writes anything in those.
     if (isReservedNamespace(namespace)) return Promise.resolve();
     let chore = chores.get(namespace);
     if (chore === undefined) {
       const store = openNamespaceStore(engine, namespace, clock);
-      const forgetHolders = openHolderChore();
-      chore = () => forgetHolders(store);
+      const perform = open();
+      chore = () => perform(store);
       chores.set(namespace, chore);
     }
     return chore();

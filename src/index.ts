@@ -70,7 +70,7 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
       journalTtlMs: server.journalTtlMs,
       mirror: server.mirror,
     }),
-    health: () => server.engine.health(space.namespace),
+    health: () => server.health(space.namespace),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -31,6 +31,8 @@ const laws: Laws = {
     "domain/identity": may(domainBasis),
     "domain/knowledge": may(domainBasis),
     "domain/leases": may(domainBasis),
+    // What may be found by its text, from everything that is written.
+    "domain/findable": may([...domainBasis, "domain/journal", "domain/knowledge", "domain/research"]),
     // What a copy outside the store holds; how files are made is behind its port.
     "domain/mirror": may([...domainBasis, "domain/knowledge", "domain/research"]),
     "domain/research": may(domainBasis),
@@ -38,9 +40,9 @@ const laws: Laws = {
     "domain/state": may(domainBasis),
     "domain/journal": may([...domainBasis, "domain/workspace"]),
     // One pack from everything that remembers.
-    "domain/resume": may([...domainBasis, "domain/journal", "domain/knowledge", "domain/research", "domain/workflows", "domain/workspace"]),
+    "domain/resume": may([...domainBasis, "domain/journal", "domain/knowledge", "domain/leases", "domain/research", "domain/workflows", "domain/workspace"]),
     // What people see at a glance, from everything that works.
-    "domain/overview": may([...domainBasis, "domain/history", "domain/journal", "domain/leases", "domain/workflows", "domain/workspace"]),
+    "domain/overview": may([...domainBasis, "domain/history", "domain/journal", "domain/knowledge", "domain/leases", "domain/research", "domain/workflows", "domain/workspace"]),
     "domain/workspace": may(domainBasis),
     // A claim is a lease; nothing else in the domain leans on a sibling.
     "domain/workflows": may([...domainBasis, "domain/leases"]),
@@ -79,6 +81,8 @@ const laws: Laws = {
     "index.ts": anything,
   },
   clockless: ["store", "ledger", "search", "domain", "tools"],
+  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/library", "surfaces/mcp"],
+  checksWhatItReads: ["domain"],
   readsEnvironment: "config.ts",
   publicBarrel: "index.ts",
 };
@@ -174,6 +178,9 @@ describe("the laws find a planted fault", () => {
     ["new Date() without a time", "tools/a.ts", "export const now = () => new Date();", /new Date\(\)/],
     ["Math.random", "store/a.ts", "export const dice = () => Math.random();", /Math\.random/],
     ["a timer", "store/a.ts", "export const later = (f: () => void) => setTimeout(f, 5);", /setTimeout/],
+    ["a read of an empty range", "domain/state/a.ts", 'export const now = (store) => store.read({ start: "", end: "" });', /position\(\)/],
+    ["a stored value taken for what it should be", "domain/state/a.ts", "export const run = (entry) => entry.value as unknown as Run;", /as unknown as/],
+    ["a tool with the engine of all namespaces", "tools/a.ts", 'import type { Engine } from "../store/store.ts";', /reaches every namespace/],
     ["a default export", "kernel/a.ts", "export default function f() {}", /default export/],
     ["a default export by another name", "kernel/a.ts", "const f = 1; export { f as default };", /default export/],
     ["a barrel", "store/a.ts", 'export * from "./store.ts";', /passes on names/],

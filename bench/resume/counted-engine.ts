@@ -6,7 +6,7 @@ export interface EngineCalls {
   rounds: number;
 }
 
-const counted = ["read", "log", "search", "count", "readRequest", "commit"] as const;
+const counted = ["position", "read", "log", "search", "count", "readRequest", "commit"] as const;
 
 /** An engine that counts how often it is asked. Calls that are under way together are one round. */
 export function countedEngine(engine: Engine): { readonly engine: Engine; readonly counts: EngineCalls; reset(): void } {

@@ -9,6 +9,7 @@ import { locateWorkspace } from "../../src/domain/workspace/workspace.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { parseDurationMs } from "../../src/kernel/duration.ts";
 import { silentLog } from "../../src/kernel/log.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { HookEvent } from "../../src/surfaces/hooks/hook-events.ts";
 import { readHookInput } from "../../src/surfaces/hooks/hook-input.ts";
@@ -56,7 +57,7 @@ export async function playSituation(situation: Situation, folder: string): Promi
     store: openNamespaceStore(engine, "bench", clock),
     clock,
     writer: "sam",
-    server: { version: "0.0.0", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine, claims, surroundings: surroundingsOf(project) },
+    server: { version: "0.0.0", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, ...engineFacts(engine), claims, surroundings: surroundingsOf(project) },
     connection: `session-${by}`,
   });
   const call = async (by: string, name: string, args: Readonly<Record<string, unknown>> = {}, project?: string): Promise<Record<string, unknown>> => {

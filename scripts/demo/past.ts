@@ -1,5 +1,6 @@
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { silentLog } from "../../src/kernel/log.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
@@ -26,7 +27,7 @@ export async function livePast({
   const engine = await openSqliteEngine({ path, clock });
   try {
     const store = openNamespaceStore(engine, namespace, clock);
-    const server = { version: "demo", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, engine };
+    const server = { version: "demo", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, ...engineFacts(engine) };
     let calls = 0;
     const employed = employ({
       random: seeded(seed),

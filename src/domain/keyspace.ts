@@ -143,6 +143,9 @@ export const journalKeys = {
   area: (journalId: string) => `journal/${journalId}`,
 };
 
+/** By which version of the search index everything has been indexed. Absent: by the first, or not all of it by a later one yet. */
+export const searchKeys = { indexed: "search/indexed" };
+
 /** Where Holdfast keeps what is about the whole store and not about one namespace. No caller can spell the name. */
 export const systemNamespace = ".system";
 

@@ -1,4 +1,5 @@
 import type { Revision, Store } from "../store/store.ts";
+import { currentArea, formerAreas } from "./index-areas.ts";
 import type { QuestionAbilities } from "./index-text.ts";
 import { questionTerms } from "./index-text.ts";
 import type { Ranked } from "./ranking.ts";
@@ -49,7 +50,7 @@ interface Search extends Found {
 export async function searchHits(store: Store, { areas, question, also = [] }: TextQuery): Promise<Search> {
   const wordings = [question, ...also].map((wording) => questionTerms(wording, also.length === 0 ? withSynonyms : withoutSynonyms)).filter((wording) => wording.length > 0);
   const terms = termsOf(wordings);
-  const answer = await store.search({ areas, terms });
+  const answer = await store.search({ areas: areas.flatMap((area) => [currentArea(area), ...formerAreas(area)]), terms });
   const rarities = raritiesOf(answer);
   return {
     hits: rank(wordings, answer).map((hit) => ({ ...hit, grade: gradeOf(hit, wordings.length) })),

@@ -1,4 +1,5 @@
 import type { IndexedText } from "../store/store.ts";
+import { currentArea } from "./index-areas.ts";
 import type { QueryTerm } from "./ranking.ts";
 import { synonymsOf } from "./synonyms.ts";
 import type { Abilities, TextToken } from "./tokenizer.ts";
@@ -27,7 +28,7 @@ export function indexText(area: string, fields: readonly IndexedField[], abiliti
       if (weights.size >= termsMax && !weights.has(term)) continue;
       weights.set(term, (weights.get(term) ?? 0) + weight * field.weight);
     }
-  return { area, length, terms: Array.from(weights, ([term, weight]): [string, number] => [term, Math.round(weight * 100)]) };
+  return { area: currentArea(area), length, terms: Array.from(weights, ([term, weight]): [string, number] => [term, Math.round(weight * 100)]) };
 }
 
 export interface QuestionAbilities extends Abilities {

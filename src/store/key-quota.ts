@@ -10,8 +10,6 @@ const partOfAll = 1 / 100;
 /** A full namespace is counted this often at most. */
 const recountMs = 1_000;
 
-const nothing = { start: "", end: "" };
-
 /**
  * Keeps a namespace below so many keys. Counting all of them is dear, so it is done seldom: in between, the outcomes of this process's own commits are added up,
  * and only a commit that might pass the limit waits for a count and is looked at key by key. One process never passes the limit. Several on one store see each
@@ -119,7 +117,7 @@ export class KeyQuota {
 
   /** A young namespace cannot have many keys, whatever was written: its revision is known at once, and nothing is counted. */
   async #begin(): Promise<void> {
-    const { revision } = await this.#engine.read(this.#namespace, [nothing], { limit: 1, values: false });
+    const { revision } = await this.#engine.position(this.#namespace);
     const keysMost = revision * limits.commitWritesMax;
     if (keysMost < this.#max) this.#learn(keysMost);
     else await this.#count();

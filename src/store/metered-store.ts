@@ -2,7 +2,7 @@ import { isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
 import { singleKey } from "./ranges.ts";
-import type { Range, ReadOptions, Snapshot, Store } from "./store.ts";
+import type { LogQuery, Range, ReadOptions, Snapshot, Store } from "./store.ts";
 
 /** Values whose JSON has so many characters take a few milliseconds to read and check; more of them are read in several parts, between which others are served. */
 const partCharacters = 524_288;
@@ -53,9 +53,9 @@ export function meteredStore(store: Store, gate: ReadGate): Store {
     },
     log: (query) =>
       metered(
-        query.values === false ? 0 : (query.limit ?? limits.logRowsMax),
+        logValuesMax(query),
         () => store.log(query),
-        ({ rows }) => bytesOfAll(rows),
+        ({ rows }) => bytesOfAll(rows) + rows.reduce((sum, { previous }) => sum + (previous === undefined ? 0 : bytesOf(previous)), 0),
       ),
     watch(...args) {
       gate.forget();
@@ -97,6 +97,12 @@ const charactersOf = ({ entries }: Snapshot): number => bytesOfAll(entries) / 2;
 
 const valuesIn = (ranges: Range | readonly Range[]): number =>
   (Array.isArray(ranges) ? (ranges as readonly Range[]) : [ranges as Range]).reduce((sum, range) => sum + (singleKey(range) === undefined ? limits.readEntriesMax : 1), 0);
+
+function logValuesMax({ values, limit = limits.logRowsMax, previous, valuesBytesMax = Number.POSITIVE_INFINITY }: LogQuery): number {
+  const ofRow = previous ? 2 : 1;
+  // What stops at so many bytes has read the values of one row beyond them.
+  return values === false ? 0 : Math.min(limit * ofRow, Math.ceil(valuesBytesMax / limits.valueBytesMax) + ofRow);
+}
 
 function bytesOfAll(items: readonly { readonly value: Json }[]): number {
   let bytes = 0;

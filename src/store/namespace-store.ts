@@ -5,7 +5,7 @@ import { Committer } from "./committer.ts";
 import { KeyQuota } from "./key-quota.ts";
 import { limits } from "./limits.ts";
 import type { NamespaceQuota } from "./namespace-quota.ts";
-import { prepareCommit } from "./prepare-commit.ts";
+import { prepareCommit, requireNewTexts } from "./prepare-commit.ts";
 import type { Change, CommitResult, Engine, PreparedCommit, Range, Store } from "./store.ts";
 import type { StoreObserver } from "./store-observer.ts";
 import { watchLog } from "./watch-log.ts";
@@ -39,6 +39,7 @@ function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, ke
   const commitPrepared = (commit: PreparedCommit): Promise<CommitResult> => (quota === undefined ? submit(commit) : quota.commit(commit, submit));
   return {
     namespace,
+    position: () => engine.position(namespace),
     // Async, so that a refused input rejects like every other failure instead of throwing at once.
     read: async (ranges, options = {}) => engine.read(namespace, asList(ranges), { ...options, limit: boundedLimit(options.limit, limits.readEntriesMax) }),
     commit: async (commit) => {
@@ -53,6 +54,10 @@ function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, ke
     },
     count: (range) => engine.count(namespace, range),
     search: (query) => engine.search(namespace, query),
+    reindex: async (texts) => {
+      requireNewTexts(texts);
+      return texts.length === 0 ? 0 : engine.reindex(namespace, texts);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
-import type { Commit, IndexedText, PreparedCommit, PreparedWrite } from "./store.ts";
+import type { Commit, IndexedText, NewText, PreparedCommit, PreparedWrite } from "./store.ts";
 
 /**
  * The one validator in front of every engine: what a key and a value may be is decided here, so that no engine can differ.
@@ -64,6 +64,11 @@ function requireIndex({ area, terms, length }: IndexedText): void {
   if (terms.length > limits.indexTermsMax) throw tooMany("index terms", terms.length, limits.indexTermsMax);
   const isWhole = Number.isSafeInteger(length) && terms.every(([term, weight]) => Number.isSafeInteger(weight) && weight > 0 && term.isWellFormed() && !term.includes("\0"));
   if (!isWhole || area === "") throw new HoldfastError("internal", "An entry's search terms are not well formed.");
+}
+
+export function requireNewTexts(texts: readonly NewText[]): void {
+  if (texts.length > limits.commitWritesMax) throw tooMany("texts", texts.length, limits.commitWritesMax);
+  for (const { index } of texts) requireIndex(index);
 }
 
 function requireRequestKey(key: string): void {

@@ -1,12 +1,12 @@
 import { isHoldfastError } from "../kernel/errors.ts";
-import type { Range, ReadOptions, Snapshot, Store } from "./store.ts";
+import type { Range, ReadOptions, Snapshot, Store, StorePosition } from "./store.ts";
 
 /** Compaction passes a revision that was current a moment ago only where next to no history is kept. */
 const attemptsMax = 4;
 
 /**
  * For an answer that takes several reads: all that `look` reads is as of one revision and one moment, those of its first read.
- * Only `read` is held to it; commits, the log and searches are the store's own.
+ * Only `read` and `position` are held to it; commits, the log and searches are the store's own.
  */
 export async function readTogether<T>(store: Store, look: (store: Store) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -19,15 +19,21 @@ export async function readTogether<T>(store: Store, look: (store: Store) => Prom
 }
 
 function pinned(store: Store): Store {
-  let first: Promise<Snapshot> | undefined;
+  let first: Promise<StorePosition> | undefined;
   const read = async (ranges: Range | readonly Range[], options: ReadOptions = {}): Promise<Snapshot> => {
     if (options.at !== undefined) return store.read(ranges, options);
     if (first === undefined) {
-      first = store.read(ranges, options);
-      return first;
+      const snapshot = store.read(ranges, options);
+      first = snapshot;
+      return snapshot;
     }
     const { revision, nowMs } = await first;
     return { ...(await store.read(ranges, { ...options, at: revision, liveAtMs: nowMs })), nowMs };
   };
-  return { ...store, read };
+  const position = async (): Promise<StorePosition> => {
+    first ??= store.position();
+    const { revision, nowMs } = await first;
+    return { revision, nowMs };
+  };
+  return { ...store, position, read };
 }

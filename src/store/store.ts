@@ -1,7 +1,7 @@
 import type { Json } from "../kernel/json.ts";
 
 /**
- * The store interface. Everything above speaks to a {@link Store}: read, commit, log, watch, over one namespace.
+ * The store interface. Everything above speaks to a {@link Store}: position, read, commit, log, watch, over one namespace.
  * Everything below implements an {@link Engine}: the same operations for any namespace, commits in batches.
  * No word in this file knows what a lease or a workflow is.
  *
@@ -47,11 +47,15 @@ export interface ReadOptions {
   readonly charactersMax?: number;
 }
 
-/** Live entries, ranges in the order asked, keys in byte order, all as of one revision. */
-export interface Snapshot {
+/** How far a namespace has got: its newest revision, and the time. */
+export interface StorePosition {
   readonly revision: Revision;
-  /** The engine's clock when the snapshot was taken; never goes back. */
+  /** The engine's clock when this was read; never goes back. */
   readonly nowMs: number;
+}
+
+/** Live entries, ranges in the order asked, keys in byte order, all as of one revision. */
+export interface Snapshot extends StorePosition {
   readonly entries: readonly Entry[];
   /** The limit cut the answer short. */
   readonly more: boolean;
@@ -93,6 +97,14 @@ export interface IndexedText {
   readonly terms: readonly (readonly [term: string, weight: number])[];
   /** In words: long texts are discounted by it. A whole number. */
   readonly length: number;
+}
+
+/** Another text for an entry that is findable already. */
+export interface NewText {
+  readonly key: string;
+  /** Of the entry as the text was made from it. */
+  readonly revision: Revision;
+  readonly index: IndexedText;
 }
 
 export interface SearchQuery {
@@ -194,6 +206,10 @@ export interface LogRow {
   readonly writer: string;
   readonly agent?: string;
   readonly record?: HistoryRecord;
+  /** Where it was asked for: what the row before this one put under the key. `null` when that row ended it, is no longer kept or never was. */
+  readonly previous?: Json;
+  /** The values of this row were left out, because of `valuesBytesMax`. */
+  readonly unread?: true;
 }
 
 export interface LogQuery {
@@ -209,6 +225,10 @@ export interface LogQuery {
   /** Only rows with a history record, of these kinds if given, by this writer or agent if given. */
   readonly recorded?: { readonly kinds?: readonly string[]; readonly writer?: string };
   readonly values?: boolean;
+  /** Every row also with the value that its key had before; not with `values: false`. */
+  readonly previous?: boolean;
+  /** In bytes of JSON, previous values included: once the rows before it have reached so many, a row comes without its values and is `unread`. */
+  readonly valuesBytesMax?: number;
   /** Few rows match: search by key rather than by revision. */
   readonly narrow?: boolean;
   /** Give what is left of a compacted past instead of an error (history listings; never watch). */
@@ -233,6 +253,8 @@ export interface Change {
 
 export interface Store {
   readonly namespace: string;
+  /** The newest revision and the time, without reading an entry. */
+  position(): Promise<StorePosition>;
   read(ranges: Range | readonly Range[], options?: ReadOptions): Promise<Snapshot>;
   /** Every check holds and all writes take effect at one new revision, or nothing changes. Durable before it resolves. */
   commit(commit: Commit): Promise<CommitResult>;
@@ -245,6 +267,11 @@ export interface Store {
   count(range: Range): Promise<number>;
   /** Full text, as fresh as the last commit. */
   search(query: SearchQuery): Promise<SearchAnswer>;
+  /**
+   * Makes findable entries found by other terms; the entries themselves stay as they are, and nothing takes a revision. One that has been changed since the revision
+   * given, or is not findable, is left alone. Each key at most once, `limits.commitWritesMax` together. Answers how many were replaced.
+   */
+  reindex(texts: readonly NewText[]): Promise<number>;
 }
 
 export interface StoredRequest {
@@ -402,12 +429,16 @@ export interface EngineWarning {
  */
 export interface Engine extends AsyncDisposable {
   readonly name: string;
+  /** One cheap read. Refused where a seal refuses reading. */
+  position(namespace: string): Promise<StorePosition>;
   read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot>;
   commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]>;
   readRequest(namespace: string, key: string): Promise<StoredRequest | undefined>;
   log(namespace: string, query: LogQuery): Promise<LogPage>;
   count(namespace: string, range: Range): Promise<number>;
   search(namespace: string, query: SearchQuery): Promise<SearchAnswer>;
+  /** See {@link Store.reindex}. Does nothing while the seal forbids compacting: whoever copies the namespace would miss it. */
+  reindex(namespace: string, texts: readonly NewText[]): Promise<number>;
   /** Calls `notify` soon after any process commits to the namespace. It may notify for nothing, but never misses a change. Returns a function that unsubscribes. */
   onChange(namespace: string, notify: () => void): () => void;
   /** Turns up to `limit` expired entries into history records, and forgets request keys past their time. Returns how many. */

@@ -4,7 +4,6 @@ import type { Engine, LogRow } from "../store/store.ts";
 
 /** The sweep's own revision is among the newest; no further back than this is looked for it. */
 const revisionsBack = 1_000;
-const nothing = { start: "", end: "" };
 
 /**
  * What the sweep of this process found expired, by kind: a lease or claim that lapsed, a key, a session, an entry.
@@ -14,7 +13,7 @@ export function openExpiryMetrics(meter: Meter, engine: Engine): (namespace: str
   const expired = meter.counter("holdfast_expired_total", "Entries that this process found expired, by kind; lease and workflow are expired leases and claims.", ["kind"]);
   for (const kind of ["lease", "workflow"]) expired.of(kind);
   return async (namespace, count) => {
-    const { revision } = await engine.read(namespace, [nothing], { limit: 1, values: false });
+    const { revision } = await engine.position(namespace);
     const { rows } = await engine.log(namespace, { ranges: [everything], after: Math.max(0, revision - revisionsBack), reverse: true, limit: 1_000, values: false, lenient: true });
     for (const row of sweptRows(rows, count)) if (row.record !== undefined) expired.of(row.record.kind).add();
   };

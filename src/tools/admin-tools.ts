@@ -34,7 +34,7 @@ export const sidecarHealth = defineTool({
   cli: { command: ["health"] },
   async handle(context, _args) {
     const { server, store, clock } = context;
-    const known = { backend: server.engine.name, namespace: store.namespace, uptime_s: Math.max(0, clock.nowMs() - server.startedAtMs) / 1000, version: server.version };
+    const known = { backend: server.engineName, namespace: store.namespace, uptime_s: Math.max(0, clock.nowMs() - server.startedAtMs) / 1000, version: server.version };
     try {
       return { status: "ok", ...known, ...(await storeFacts(context)) };
     } catch (error) {
@@ -45,23 +45,20 @@ export const sidecarHealth = defineTool({
   },
 });
 
-/** An empty range: read for the revision alone. */
-const nothing = { start: "", end: "" };
-
 async function storeFacts({ store, server }: ToolContext) {
-  const [keys, runs, leases, snapshot, health] = await Promise.all([
+  const [keys, runs, leases, { revision }, health] = await Promise.all([
     store.count(stateKeys.all),
     store.count(workflowKeys.runs),
     store.count(leaseKeys.deadlines),
-    store.read(nothing),
-    server.engine.health(store.namespace),
+    store.position(),
+    server.health(store.namespace),
   ]);
   const { engine: name, durability, facts, warnings } = health;
   return {
     key_count: keys,
     workflow_count: runs,
     lease_count: leases,
-    revision: snapshot.revision,
+    revision,
     engine: { name, durability, warnings: warnings.map(({ says }) => says), ...visibleFacts(server, facts) },
   };
 }

@@ -1,6 +1,9 @@
 import { leaseKeys, workflowKeys } from "../domain/keyspace.ts";
+import type { StoredHold } from "../domain/leases/lease.ts";
+import { holdForm } from "../domain/leases/lease.ts";
 import type { Run } from "../domain/workflows/workflow.ts";
-import type { Json, JsonObject } from "../kernel/json.ts";
+import { runForm } from "../domain/workflows/workflow.ts";
+import type { Json } from "../kernel/json.ts";
 import { toSeconds } from "./fields.ts";
 
 /** A value that is longer as JSON is shown by its beginning: ten whole values of the largest kind would be a million tokens. */
@@ -16,8 +19,8 @@ export function shownValue(value: Json, storedKey: string): { readonly shown: Js
 
 function inToolWords(value: Json, storedKey: string): Json {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
-  if (storedKey.startsWith(workflowKeys.runs.start)) return runInToolWords(value as unknown as Run);
-  return storedKey.startsWith(leaseKeys.deadlines.start) ? holdInToolWords(value as JsonObject) : value;
+  if (storedKey.startsWith(workflowKeys.runs.start)) return runForm(value) ? runInToolWords(value) : value;
+  return storedKey.startsWith(leaseKeys.deadlines.start) && holdForm(value) ? holdInToolWords(value) : value;
 }
 
 /** Its position in the indexes is internal. */
@@ -34,4 +37,4 @@ const runInToolWords = ({ name, status, tags, priority, lastStep, attempts, crea
   ...(error === undefined ? {} : { error }),
 });
 
-const holdInToolWords = ({ holder, ttlMs }: JsonObject): Json => ({ holder: holder as Json, ttl_seconds: toSeconds(ttlMs as number) });
+const holdInToolWords = ({ holder, ttlMs }: StoredHold): Json => ({ holder, ttl_seconds: toSeconds(ttlMs) });

@@ -12,6 +12,7 @@ import type { Workspace } from "../domain/workspace/workspace.ts";
 import { locateWorkspace } from "../domain/workspace/workspace.ts";
 import { invalidInput } from "../kernel/errors.ts";
 import { fingerprint } from "../kernel/json.ts";
+import { readTogether } from "../store/read-together.ts";
 import { fitting } from "./answer-size.ts";
 import { cursor, fromCursor, toCursor } from "./cursor.ts";
 import { label, texts as optionalTexts, pageLimit, warning } from "./fields.ts";
@@ -105,8 +106,7 @@ export const checkpoint = defineTool({
     if (isGoldfish && operation === "save" && args.workspace?.trim() === "all")
       throw invalidInput("workspace", '"all" is no workspace to save in; must be a folder or a name, or absent for the current one');
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
-    const here = await locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim());
-    const { nowMs } = await context.store.read({ start: "", end: "" });
+    const [here, { nowMs }] = await Promise.all([locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim()), context.store.position()]);
     const style = { emoji: outputFormat === "emoji", ascii: isGoldfish && outputFormat !== "emoji", echoes: isGoldfish, nowMs };
     const { text, data, revision, workspace = here } = await perform[operation](context, args, here, style);
     const unused = unusedArguments(operation, args);
@@ -192,7 +192,10 @@ const save: Action = async (context, args, workspace, style) => {
   };
 };
 
-const restore: Action = async (context, args, workspace, style) => {
+/** All as of one revision: highlights and open work are those of the entry's moment. */
+const restore: Action = (context, args, workspace, style) => readTogether(context.store, (store) => restoreFrom({ ...context, store }, args, workspace, style));
+
+const restoreFrom: Action = async (context, args, workspace, style) => {
   const depth = args.depth ?? "highlights";
   const { mode, entries, news, revision } = await entriesToRestore(context, args, workspace, depth === "full" ? fullEntries : 1);
   const [entry] = entries;

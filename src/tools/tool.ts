@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Mirror } from "../domain/mirror/mirror.ts";
 import type { Surroundings } from "../domain/workspace/workspace.ts";
 import type { Tracer } from "../kernel/span.ts";
-import type { Engine } from "../store/store.ts";
+import type { EngineFacts } from "../store/engine-facts.ts";
 import type { Scope } from "../store/transact.ts";
 import type { ConnectionClaims } from "./claim-identity.ts";
 import type { ToolObserver } from "./tool-observer.ts";
@@ -24,7 +24,7 @@ export const journalFormats = ["text", "plain", "emoji", "json", "dual"] as cons
 export type JournalFormat = (typeof journalFormats)[number];
 
 /** What a handler may say of the server it runs in. */
-export interface ServerFacts {
+export interface ServerFacts extends EngineFacts {
   readonly version: string;
   readonly startedAtMs: number;
   /** The profile that was asked for by name: one named after a replaced system also answers in that system's forms. */
@@ -33,7 +33,6 @@ export interface ServerFacts {
   readonly claims?: ConnectionClaims;
   /** How long a workflow claim lasts if the caller does not specify it. */
   readonly claimTtlMs: number;
-  readonly engine: Engine;
   /** What of the engine's health the caller is told; all of it when absent. Present: the caller is on another machine. */
   readonly tellsOf?: "store" | "namespace";
   /** The folder callers work in; absent where the server is not on their machine. */

@@ -36,6 +36,8 @@ export type Step =
   | { readonly do: "clock"; readonly ms: number }
   | { readonly do: "sweep"; readonly limit: number }
   | { readonly do: "compact"; readonly policy: RetentionPolicy }
+  | { readonly do: "position" }
+  | { readonly do: "reindex"; readonly keys: readonly string[]; readonly index: IndexedText; readonly behind: number }
   | { readonly do: "read"; readonly ranges: readonly Range[]; readonly options: ReadOptions }
   | { readonly do: "log"; readonly query: LogQuery }
   | { readonly do: "count"; readonly range: Range }
@@ -103,6 +105,8 @@ const logQuery: fc.Arbitrary<LogQuery> = fc.record({
   limit: maybe(fc.integer({ min: 1, max: 8 })),
   recorded: maybe(fc.record({ kinds: maybe(fc.subarray(["state", "lease"])), writer: maybe(fc.constantFrom("ann", "bob", "holdfast")) })),
   values: maybe(fc.boolean()),
+  previous: maybe(fc.boolean()),
+  valuesBytesMax: maybe(fc.integer({ min: 1, max: 20 })),
   narrow: maybe(fc.boolean()),
   lenient: maybe(fc.boolean()),
 });
@@ -128,6 +132,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("clock" as const), ms: fc.oneof(fc.integer({ min: -30, max: 60 }), fc.constant(limits.requestKeptMs)) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("sweep" as const), limit: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("compact" as const), policy }) },
+  { weight: 1, arbitrary: fc.constant({ do: "position" } as const) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("reindex" as const), keys: fc.uniqueArray(key, { minLength: 1, maxLength: 3 }), index, behind: fc.constantFrom(0, 0, 1) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("read" as const), ranges, options: readOptions }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("log" as const), query: logQuery }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("count" as const), range }) },
@@ -160,6 +166,7 @@ export const closing: readonly Step[] = [
   { do: "read", ranges: [everything], options: {} },
   { do: "log", query: { ranges: [everything] } },
   { do: "log", query: { ranges: [everything], reverse: true, recorded: {} } },
+  { do: "log", query: { ranges: [everything], previous: true } },
   ...[1, 2, 3].flatMap((limit): Step[] => [
     { do: "log", query: { ranges: [everything], limit, lenient: true } },
     { do: "log", query: { ranges: [everything], limit, reverse: true } },
@@ -184,6 +191,16 @@ export async function answer(engine: Engine, clock: ManualClock, namespace: stri
       case "compact":
         // Large enough for one go: where a smaller slice ends is the engine's own choice, and other tests look at that.
         return await engine.compact(namespace, asked.policy, 10_000);
+      case "position":
+        return await engine.position(namespace);
+      case "reindex": {
+        // Of the entries as they are, or (behind) as they were a revision ago.
+        const { entries } = await engine.read(namespace, asked.keys.map(keyRange), { values: false });
+        return await engine.reindex(
+          namespace,
+          entries.map(({ key: found, revision: at }) => ({ key: found, revision: at - asked.behind, index: asked.index })),
+        );
+      }
       case "read":
         return await engine.read(namespace, asked.ranges, asked.options);
       case "log":

@@ -11,6 +11,7 @@ import { limits } from "../../src/store/limits.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { CommitResult, Engine, Store, Write } from "../../src/store/store.ts";
+import { countedEngine } from "../support/counted-engine.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -22,20 +23,6 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     () => "ok",
     (error: HoldfastError) => error.code,
   );
-
-/** Counts what the limit costs. */
-function counted(engine: Engine): { readonly engine: Engine; readonly counts: () => number; readonly reads: () => number } {
-  let [counts, reads] = [0, 0];
-  const proxy = new Proxy(engine, {
-    get(target, name) {
-      if (name === "count") counts += 1;
-      if (name === "read") reads += 1;
-      const member = Reflect.get(target, name, target);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-  return { engine: proxy, counts: () => counts, reads: () => reads };
-}
 
 const engines: readonly [string, (clock: Clock) => Promise<Engine>][] = [
   ["memory", async (clock) => new MemoryEngine(clock)],
@@ -123,11 +110,13 @@ describe("the limit on keys", () => {
     expect(await codeOf(write(store, put("next")))).toBe("ok");
   });
 
-  test("costs a young namespace one empty read and no count", async () => {
-    const { engine, counts, reads } = counted(new MemoryEngine(systemClock));
+  test("costs a young namespace one look at its position and no count", async () => {
+    const { engine, during } = countedEngine(new MemoryEngine(systemClock));
     const scope = { store: openNamespaceStore(engine, "young", systemClock, { keysMax: 10_000_000 }), clock: systemClock, writer: "tester" };
-    for (let i = 0; i < 200; i += 1) await setState(scope, { key: `k${i}`, value: i });
-    expect([counts(), reads()]).toEqual([0, 1]);
+    const calls = await during(async () => {
+      for (let i = 0; i < 200; i += 1) await setState(scope, { key: `k${i}`, value: i });
+    });
+    expect(calls).toEqual({ position: 1, commit: 200 });
   });
 
   test("counts an old namespace once, and again only when much was made since", async () => {
@@ -135,12 +124,14 @@ describe("the limit on keys", () => {
     const before = openNamespaceStore(memory, "old", systemClock);
     const keysMax = 100 * limits.commitWritesMax;
     for (let i = 0; i < 100; i += 1) await write(before, put(`k${i}`));
-    const { engine, counts } = counted(memory);
+    const { engine, during } = countedEngine(memory);
     const store = openNamespaceStore(engine, "old", systemClock, { keysMax });
-    for (let i = 0; i < 1_000; i += 1) await write(store, put(`n${i}`));
-    expect(counts()).toBe(1);
-    for (let i = 1_000; i < 2_000; i += 1) await write(store, put(`n${i}`));
-    expect(counts()).toBe(2);
+    const made = (from: number, to: number) =>
+      during(async () => {
+        for (let i = from; i < to; i += 1) await write(store, put(`n${i}`));
+      });
+    expect(await made(0, 1_000)).toMatchObject({ count: 1 });
+    expect(await made(1_000, 2_000)).toMatchObject({ count: 1 });
   });
 
   test("a store that cannot be counted says so, and the commit was never sent", async () => {

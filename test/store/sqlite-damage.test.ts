@@ -71,6 +71,7 @@ const everythingOf = async (engine: Engine): Promise<unknown> => ({
 const live = (engine: Engine): Promise<unknown> => engine.read(namespace, [everything], {});
 const listed = (engine: Engine): Promise<unknown> => engine.read(namespace, [everything], { values: false });
 const logged = (engine: Engine): Promise<unknown> => engine.log(namespace, { ranges: [everything] });
+const second = (engine: Engine): Promise<unknown> => engine.log(namespace, { ranges: [everything], after: 1, before: 3, previous: true });
 const past = (engine: Engine): Promise<unknown> => engine.read(namespace, [keyRange("plain")], { at: 1 });
 const searched = (engine: Engine): Promise<unknown> => engine.search(namespace, { areas: ["notes"], terms: ["red", "blue"] });
 const requested = (engine: Engine): Promise<unknown> => engine.readRequest(namespace, "once");
@@ -86,6 +87,9 @@ test.each<[damage: string, ask: (engine: Engine) => Promise<unknown>, record: Re
   ["UPDATE log SET subject = 'plaim' WHERE subject = 'plain'", logged, /revision 1 /],
   ["UPDATE log SET writer = 'v' WHERE k = 'lease'", logged, /revision 3 /],
   ["UPDATE log SET prev = NULL WHERE k = 'plain' AND ver = 2", past, /revision 2 /],
+  [`UPDATE log SET v = replace(v, '"one"', '"onf"')`, second, /revision 1 /],
+  ["UPDATE log SET prev = NULL WHERE k = 'plain' AND ver = 2", second, /revision 2 /],
+  ["DELETE FROM log WHERE k = 'plain' AND ver = 1", second, /revision 1 /],
   ["DELETE FROM log WHERE k = 'plain' AND ver = 2", live, /key "plain"/],
   ["DELETE FROM log WHERE k = 'lease'", logged, /revision 4 /],
   ["UPDATE kv SET ver = 3 WHERE k = 'plain'", live, /key "plain"/],

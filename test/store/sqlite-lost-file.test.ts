@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { loadSqliteDriver } from "../../src/engines/sqlite/driver.ts";
 import { openSqliteEngine } from "../../src/engines/sqlite/sqlite-engine.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
@@ -52,7 +53,7 @@ async function askAgain<T>(time: StoppedTime, work: () => Promise<T>): Promise<T
 }
 
 async function statusOf(engine: Engine): Promise<string> {
-  const server = { version: "1.2.3", startedAtMs: 0, claimTtlMs: 1, engine };
+  const server = { version: "1.2.3", startedAtMs: 0, claimTtlMs: 1, ...engineFacts(engine) };
   const context = { store: openNamespaceStore(engine, "shared", systemClock), clock: systemClock, writer: "tester", server };
   return ((await sidecarHealth.handle(context as unknown as Parameters<typeof sidecarHealth.handle>[0], {})) as { status: string }).status;
 }

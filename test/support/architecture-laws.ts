@@ -12,6 +12,10 @@ export interface Laws {
   readonly folders: Readonly<Record<string, FolderRule>>;
   /** Folders that are given their time and their randomness. */
   readonly clockless: readonly string[];
+  /** Folders that are given one namespace at a time, and never the engine of them all. */
+  readonly withoutEngine: readonly string[];
+  /** Folders in which no value is taken for another type unseen. */
+  readonly checksWhatItReads: readonly string[];
   readonly readsEnvironment: string;
   readonly publicBarrel: string;
 }
@@ -55,10 +59,15 @@ export function brokenLaws({ path, source }: SourceFile, laws: Laws): string[] {
     broken.push("has a default export");
   if (machinePath.test(source)) broken.push(`names a path of some machine: ${machinePath.exec(source)?.[0]}…`);
 
-  const clockless = laws.clockless.some((top) => folder === top || folder.startsWith(`${top}/`));
+  const isIn = (tops: readonly string[]): boolean => tops.some((top) => folder === top || folder.startsWith(`${top}/`));
+  const [clockless, checked] = [isIn(laws.clockless), isIn(laws.checksWhatItReads)];
+  if (isIn(laws.withoutEngine) && module.staticImports.some(({ entries }) => entries.some(({ importName }) => importName.name === "Engine")))
+    broken.push("imports Engine, which reaches every namespace; what it needs is given to it as a store or a function");
   walk(program as unknown as Node, (node) => {
     if (path !== laws.readsEnvironment && readsEnvironment(node)) broken.push(`reads process.env; only ${laws.readsEnvironment} may`);
     if (node.type === "MemberExpression" && tooNew.has(nameOf(node.property))) broken.push(`uses ${nameOf(node.property)}, which Node 20 does not have`);
+    if (isEmptyRange(node)) broken.push("makes an empty range to read; position() gives the revision and the time");
+    if (checked && isBlindCast(node)) broken.push("takes a value for another type with `as unknown as`; storedAs (domain/stored-record.ts) looks first");
     if (clockless) broken.push(...ownTime(node));
   });
   return broken;
@@ -96,6 +105,20 @@ function readsEnvironment(node: Node): boolean {
   if (node.type !== "VariableDeclarator" || nameOf(node.init) !== "process") return false;
   const pattern = node.id as Node;
   return pattern.type === "ObjectPattern" && (pattern.properties as Node[]).some((property) => nameOf(property.key) === "env");
+}
+
+/** `x as unknown as T`. */
+const isBlindCast = ({ type, expression }: Node): boolean => {
+  const { type: inner, typeAnnotation } = (expression ?? {}) as Partial<Node>;
+  return type === "TSAsExpression" && inner === "TSAsExpression" && (typeAnnotation as Node).type === "TSUnknownKeyword";
+};
+
+/** `{ start: "", end: "" }`: nothing is in it. */
+function isEmptyRange(node: Node): boolean {
+  if (node.type !== "ObjectExpression") return false;
+  const isEmpty = (name: string): boolean =>
+    (node.properties as Node[]).some((property) => nameOf(property.key) === name && (property.value as Node).type === "Literal" && (property.value as Node).value === "");
+  return isEmpty("start") && isEmpty("end");
 }
 
 function ownTime(node: Node): string[] {

@@ -2,6 +2,7 @@ import { readConfig } from "../../src/config.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { settingFlags } from "../../src/settings.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { CliHost } from "../../src/surfaces/cli/command.ts";
 import { describeFailure } from "../../src/surfaces/cli/failure.ts";
@@ -45,8 +46,8 @@ export function openCommandLine({
       async open(flags) {
         const config = readConfig(flags, { HOLDFAST_STORE: "memory:", ...environment });
         const store = openNamespaceStore(engine, config.namespace, clock);
-        const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, engine };
-        return { config, log: silentLog, base: { store, clock, writer: "tester", server }, [Symbol.asyncDispose]: async () => {} };
+        const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, ...engineFacts(engine) };
+        return { config, log: silentLog, base: { store, clock, writer: "tester", server }, engine, [Symbol.asyncDispose]: async () => {} };
       },
       openScratch: async () => ({ engine: new MemoryEngine(clock), [Symbol.asyncDispose]: async () => {} }),
       verify: async (flags, { quick, seed }) => ({ passed: flags.store !== "sqlite:broken", report: { quick, seed }, text: "the report\n" }),

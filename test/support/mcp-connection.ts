@@ -4,6 +4,7 @@ import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { Log } from "../../src/kernel/log.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { Engine } from "../../src/store/store.ts";
 import type { ServeMcpStdioOptions } from "../../src/surfaces/mcp/serve-stdio.ts";
@@ -57,7 +58,12 @@ export interface RawConnection extends RawLines, AsyncDisposable {
 }
 
 export function contextOn(engine: Engine, { clock = systemClock, writer = "tester", server }: ConnectionOptions = {}): ToolBase {
-  return { store: openNamespaceStore(engine, "test", clock), clock, writer, server: { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine, ...server } };
+  return {
+    store: openNamespaceStore(engine, "test", clock),
+    clock,
+    writer,
+    server: { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, ...engineFacts(engine), ...server },
+  };
 }
 
 export function openRaw(options: ConnectionOptions = {}): RawConnection {

@@ -6,6 +6,7 @@ import { systemNamespace } from "../../src/domain/keyspace.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore, openReservedStore } from "../../src/store/namespace-store.ts";
 import type { Engine } from "../../src/store/store.ts";
 import type { McpHttp, McpHttpOptions } from "../../src/surfaces/mcp/http/mcp-http.ts";
@@ -81,7 +82,7 @@ export async function openEndpoint(options: EndpointOptions = {}): Promise<Endpo
   const logged: { event: string; facts: Readonly<Record<string, unknown>> }[] = [];
   const mcp = openMcpHttp({ sessions: openReservedStore(engine, systemNamespace, clock), ...options, clock, log: (_, event, facts = {}) => void logged.push({ event, facts }) });
   const store = openNamespaceStore(engine, "test", clock);
-  const facts = { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine };
+  const facts = { version: "9.9.9", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, ...engineFacts(engine) };
   let inFlight = 0;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -26,7 +26,7 @@ describe("readiness", () => {
   test("is over at its deadline where the store says nothing", async () => {
     const clock = manualClock();
     const engine = new MemoryEngine(clock);
-    engine.read = () => new Promise<never>(() => {});
+    engine.position = () => new Promise<never>(() => {});
     const readiness = openReadiness({ engine, clock, version: "1", deadlineMs: 300 })("a");
     await clock.settle();
     clock.advance(301);

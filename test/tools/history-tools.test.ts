@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openTools, startSeconds } from "./open-tools.ts";
 
-type Entry = { op: string; key: string; kind: string; revision: number; id: string };
+type Entry = { op: string; key: string; kind: string; revision: number; id: string; previous_value: string };
 const opsOf = (answer: { entries: Entry[] }): string[] => answer.entries.map(({ kind, op }) => `${kind}.${op}`);
 
 describe("history_log", () => {
@@ -71,7 +71,7 @@ describe("history_log", () => {
   });
 
   test("every mutation of every kind has exactly one record", async () => {
-    const { call, clock, base } = openTools();
+    const { call, clock, engine } = openTools();
     await call("state_set", { key: "k", value: 1 });
     await call("state_set", { key: "brief", value: 1, ttl_seconds: 1 });
     await call("state_delete", { key: "k" });
@@ -86,7 +86,7 @@ describe("history_log", () => {
     await call("workflow_checkpoint", { run_id: "run", step: 1, output: 1, agent_id: "ada" });
     await call("workflow_finish", { run_id: "run", status: "done", agent_id: "ada" });
     clock.advance(5_000);
-    await base.server.engine.sweep("test", 100);
+    await engine.sweep("test", 100);
     const log = await call("history_log", { n: 200 });
     expect(opsOf(log).toReversed().slice(0, 11)).toEqual([
       "state.set",
@@ -144,6 +144,22 @@ describe("history_log", () => {
       cursor = page.cursor;
     } while (cursor !== null);
     expect(seen).toEqual([6, 5, 4, 3, 2, 1]);
+  });
+
+  test("the cursor goes on within a revision whose old values are many times an answer", async () => {
+    const { call } = openTools();
+    const keys = Array.from({ length: 8 }, (_, i) => `k${i}`);
+    for (const key of keys) await call("state_set", { key, value: `${key}${"x".repeat(500_000)}` });
+    await call("state_commit", { writes: keys.map((key) => ({ key, value: 1 })) });
+    const seen: Entry[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { entries: Entry[]; cursor: string | null } = await call("history_log", { after_revision: 8, ...(cursor === null ? {} : { cursor }) });
+      expect(page.entries.length).toBeGreaterThan(0);
+      seen.push(...page.entries);
+      cursor = page.cursor;
+    } while (cursor !== null);
+    expect(seen.map(({ key, previous_value }) => [key, previous_value.slice(0, 3)])).toEqual(keys.toReversed().map((key) => [key, `${key}x`]));
   });
 
   test.each([

@@ -29,9 +29,9 @@ async function openInterleaved({ openOnClock, freshUrl }: EngineUnderTest): Prom
     get(target, name) {
       const member = Reflect.get(target, name, target);
       if (typeof member !== "function") return member;
-      if (name !== "read") return member.bind(target);
+      if (name !== "read" && name !== "position") return member.bind(target);
       return async (...args: Parameters<Engine["read"]>) => {
-        const snapshot = await target.read(...args);
+        const snapshot = await member.apply(target, args);
         if (change !== undefined) {
           changes += 1;
           await change();
@@ -96,6 +96,20 @@ describe.each(engines)("an answer is of one moment on $name", (engine) => {
     const { step_outputs, last_step, meta } = await call("workflow_resume", { run_id: "r" });
     expect(changes()).toBeGreaterThan(0);
     expect([Object.keys(step_outputs).map(Number), meta.last_step]).toEqual([[last_step], last_step]);
+  });
+
+  test("checkpoint, restoring: the highlights are those that its session had with that entry", async () => {
+    const { call, other, between, changes } = await openInterleaved(engine);
+    const save = (n: number) => other.call("checkpoint", { description: `entry ${n}`, highlights: [`highlight ${n}`], sessionId: "s", workspace: "w" });
+    await save(0);
+    between(() => save(changes()));
+    const { data, meta } = await call("checkpoint", { workspace: "w" });
+    expect(changes()).toBeGreaterThan(1);
+    const newest = Number(data.checkpoints[0].description.slice("entry ".length));
+    expect(data.highlights).toEqual(Array.from({ length: newest + 1 }, (_, n) => `highlight ${n}`));
+    expect(meta.revision).toBe(
+      (await other.call("history_log", { kind: "checkpoint", n: 200 })).entries.find(({ key }: { key: string }) => key === data.checkpoints[0].checkpointId).revision,
+    );
   });
 
   test("workflow_list: an agent that goes from one run to another is not shown with both", async () => {

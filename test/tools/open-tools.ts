@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import type { Log } from "../../src/kernel/log.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { catalog } from "../../src/tools/catalog.ts";
@@ -16,6 +17,7 @@ export type Answer = any;
 export interface TestTools {
   readonly clock: ManualClock;
   readonly base: ToolBase;
+  readonly engine: Engine;
   readonly logged: { readonly event: string; readonly facts: Readonly<Record<string, unknown>> }[];
   outcome(name: string, args?: unknown, call?: ToolCall): Promise<ToolOutcome>;
   /** The answer of a call that must succeed. */
@@ -47,13 +49,14 @@ export function openTools({
     store: openNamespaceStore(used, "test", clock),
     clock,
     writer,
-    server: { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, engine: used, ...server },
+    server: { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 900_000, ...engineFacts(used), ...server },
     connection,
   };
   const outcome = (name: string, args: unknown = {}, call: ToolCall = {}): Promise<ToolOutcome> => runTool(toolNamed(name), args, base, call, log);
   return {
     clock,
     base,
+    engine: used,
     logged,
     outcome,
     async call(name, args, call) {
@@ -77,4 +80,4 @@ export function toolNamed(name: string): Tool {
   return tool;
 }
 
-export const revisionOf = async ({ store }: Pick<ToolBase, "store">): Promise<number> => (await store.read({ start: "", end: "" })).revision;
+export const revisionOf = async ({ store }: Pick<ToolBase, "store">): Promise<number> => (await store.position()).revision;

@@ -179,8 +179,7 @@ const secret = `ghp_${letters(36)}`;
 const marker = "[redacted:github-token]";
 
 /** Everything the store holds, as one text: entries, history, request keys. */
-async function everythingIn({ base }: TestTools): Promise<string> {
-  const { engine } = base.server;
+async function everythingIn({ base, engine }: TestTools): Promise<string> {
   const texts: string[] = [];
   for (const query of [{ part: "log", after: 0 }, { part: "keys" }, { part: "requests", after: { keptUntilMs: 0 } }] as const)
     texts.push(JSON.stringify(await engine.dump(base.store.namespace, query)));

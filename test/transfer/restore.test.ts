@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import { findableText } from "../../src/domain/findable/findable-text.ts";
 import { saveCheckpoint } from "../../src/domain/research/checkpoints.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { openEngine } from "../../src/engines/open-store.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { StoredKey } from "../../src/store/store.ts";
-import { findableText } from "../../src/transfer/files/findable-text.ts";
 import { restoreInPlace } from "../../src/transfer/files/restore-in-place.ts";
 import { keyPages, recordsOf } from "../../src/transfer/stores/dump-pages.ts";
 import { openCommandLine } from "../support/cli-host.ts";

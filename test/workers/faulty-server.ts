@@ -1,6 +1,7 @@
 import { openEngine } from "../../src/engines/open-store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { openLog } from "../../src/kernel/log.ts";
+import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { serveMcpStdio } from "../../src/surfaces/mcp/serve-stdio.ts";
 import { catalog } from "../../src/tools/catalog.ts";
@@ -14,6 +15,6 @@ const context = {
   store: openNamespaceStore(engine, "default", systemClock),
   clock: systemClock,
   writer: "tester",
-  server: { version: "0.0.0", startedAtMs: systemClock.nowMs(), claimTtlMs: 900_000, engine },
+  server: { version: "0.0.0", startedAtMs: systemClock.nowMs(), claimTtlMs: 900_000, ...engineFacts(engine) },
 };
 await serveMcpStdio({ context, tools: catalog, log: openLog("warn"), stdin: process.stdin, stdout: process.stdout });

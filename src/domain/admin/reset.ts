@@ -1,6 +1,5 @@
 import { limits } from "../../store/limits.ts";
 import { partlyDone } from "../../store/partly-done.ts";
-import { everything } from "../../store/ranges.ts";
 import type { HistoryRecord, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
@@ -10,7 +9,7 @@ import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, state
  * so that no version or token is ever given twice. History keeps one record for each thing that was removed.
  */
 export async function resetNamespace(scope: Scope, upTo?: number): Promise<{ readonly cleared: number }> {
-  const began = upTo ?? (await scope.store.read(everything, { limit: 1, values: false })).revision;
+  const began = upTo ?? (await scope.store.position()).revision;
   let [cleared, removed] = [0, 0];
   for (let start: string | undefined = ""; start !== undefined; ) {
     try {

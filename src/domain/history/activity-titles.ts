@@ -2,6 +2,7 @@ import { keyRange } from "../../store/ranges.ts";
 import type { Entry, LogRow } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys, researchKeys, workflowKeys } from "../keyspace.ts";
+import { object, storedAs, string } from "../stored-record.ts";
 
 /** What people call a thing whose name is a number, and how it stands. */
 export interface ActivityTitle {
@@ -45,10 +46,17 @@ export function thingKey({ key, record }: LogRow): string | undefined {
   return record?.kind === "checkpoint" ? key : undefined;
 }
 
-function tell({ key, value }: Entry): ActivityTitle {
-  const fields = value as { readonly name?: string; readonly status?: string; readonly description?: string; readonly coreQuestion?: string };
-  if (key.startsWith(workflowKeys.runs.start)) return { title: String(fields.name), status: fields.status };
-  const text = key.startsWith(journalKeys.entries.start) ? fields.description : key.startsWith(researchKeys.all.start) ? fields.coreQuestion : undefined;
-  const line = (text ?? "").trim().split("\n", 1)[0] as string;
+const toTitledRun = storedAs(object({ name: string, status: string }));
+const toTitledEntry = storedAs(object({ description: string }));
+const toTitledResearch = storedAs(object({ coreQuestion: string }));
+
+function tell(entry: Entry): ActivityTitle {
+  const { key } = entry;
+  if (key.startsWith(workflowKeys.runs.start)) {
+    const { name, status } = toTitledRun(entry);
+    return { title: name, status };
+  }
+  const title = key.startsWith(journalKeys.entries.start) ? toTitledEntry(entry).description : key.startsWith(researchKeys.all.start) ? toTitledResearch(entry).coreQuestion : "";
+  const line = title.trim().split("\n", 1)[0] as string;
   return { title: line.length > titleCharacters ? `${line.slice(0, titleCharacters).toWellFormed()}…` : line };
 }

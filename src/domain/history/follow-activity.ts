@@ -32,7 +32,7 @@ export async function* followActivity({ store, clock }: Pick<Scope, "store" | "c
   while (!signal.aborted) {
     const page = await readOn({ store }, position);
     if (page === undefined) {
-      const { revision } = await store.read({ start: "", end: "" });
+      const { revision } = await store.position();
       yield { is: "restart", revision };
       position = { revision };
       continue;

@@ -50,41 +50,39 @@ export interface HistoryPage {
 
 /** Whoever asks wants to know whether there is more, not how often a busy store was written: counting holds up everybody else. */
 const countedMax = 1_000;
-/** Each brings up to four values. */
-const readAtOnce = 4;
 
 /** By place, as cursors are. */
 const lastFirst = (a: LogRow, b: LogRow): number => b.revision - a.revision || b.seq - a.seq;
 
-/** Who changed what, newest first. */
+/** Who changed what, newest first. Ends early where values are long: each entry has two, and every value may be. */
 export async function readHistory(scope: Scope, query: HistoryQuery): Promise<HistoryPage> {
   const { before, limit } = query;
-  const found: LogRow[] = [];
-  for await (const row of matchingRows(scope, query, { below: before && before.revision + 1, atOnce: limit + 1 })) {
-    if (before === undefined || row.revision < before.revision || row.seq < before.seq) found.push(row);
-    if (found.length > limit) break;
+  const entries: HistoryEntry[] = [];
+  let bytesLeft: number = answerTextMax;
+  let more = false;
+  for await (const row of matchingRows(scope, query, { below: before && before.revision + 1, atOnce: limit + 1, withValues: true })) {
+    if (before !== undefined && row.revision === before.revision && row.seq >= before.seq) continue;
+    more = entries.length === limit || bytesLeft <= 0;
+    if (more) break;
+    // What stands before the cursor in its revision may have used up the room for values.
+    const entry = toHistoryEntry(row.previous === undefined ? await readAgain(scope, row) : row);
+    bytesLeft -= Buffer.byteLength(JSON.stringify([entry.value, entry.previousValue]));
+    more = bytesLeft < 0 && entries.length > 0;
+    if (more) break;
+    entries.push(entry);
   }
-  const entries = await readEntries(scope, found.slice(0, limit));
   const last = entries.at(-1);
   return {
     entries,
-    total: before === undefined && found.length <= limit ? found.length : await countMatching(scope, query),
-    next: found.length > entries.length && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
+    total: before === undefined && !more ? entries.length : await countMatching(scope, query),
+    next: more && last !== undefined ? { revision: last.revision, seq: last.seq } : undefined,
   };
 }
 
-/** As many as fit: each has two values, and every value may be long. */
-async function readEntries(scope: Scope, rows: readonly LogRow[]): Promise<readonly HistoryEntry[]> {
-  const entries: HistoryEntry[] = [];
-  let left: number = answerTextMax;
-  for (let start = 0; start < rows.length; start += readAtOnce) {
-    for (const entry of await Promise.all(rows.slice(start, start + readAtOnce).map((row) => toHistoryEntry(scope, row)))) {
-      left -= JSON.stringify([entry.value, entry.previousValue]).length;
-      if (left < 0 && entries.length > 0) return entries;
-      entries.push(entry);
-    }
-  }
-  return entries;
+/** One row, with its values. */
+async function readAgain({ store }: Scope, row: LogRow): Promise<LogRow> {
+  const { rows } = await store.log({ ranges: [keyRange(row.key)], after: row.revision - 1, before: row.revision + 1, narrow: true, lenient: true, previous: true });
+  return rows.find(({ seq }) => seq === row.seq) ?? row;
 }
 
 async function countMatching(scope: Scope, query: HistoryQuery): Promise<number> {
@@ -101,12 +99,16 @@ interface Reach {
   readonly below?: Revision;
   /** How many are expected to be wanted. */
   readonly atOnce: number;
+  /** Also what each key became and what it was before, for as many as one answer can show. */
+  readonly withValues?: boolean;
 }
 
-/** Rows newest first, values left out: they are read for the page that is shown. */
-async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevision, writer }: HistoryQuery, { below, atOnce }: Reach): AsyncGenerator<LogRow> {
+/** Rows newest first. */
+async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevision, writer }: HistoryQuery, { below, atOnce, withValues = false }: Reach): AsyncGenerator<LogRow> {
   const kinds = kind === undefined ? historyKinds : [kind];
   const ranges: readonly Range[] = name !== undefined ? kinds.flatMap((each) => historyRanges[each](name)) : prefix !== undefined ? prefixRanges(prefix, kinds) : [everything];
+  // Where runs are looked for by how their ids begin, most rows may be of others: values are then read for what matches, one by one.
+  const values = withValues && (prefix === undefined || (kind !== undefined && kind !== "workflow"));
   let before = below;
   for (;;) {
     const page = await store.log({
@@ -117,7 +119,9 @@ async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevisi
       recorded: { kinds: kind && [kind], writer },
       narrow: name !== undefined,
       lenient: true,
-      values: false,
+      values,
+      previous: values,
+      valuesBytesMax: answerTextMax,
       limit: atOnce,
     });
     for (const row of page.rows.toSorted(lastFirst)) if (prefix === undefined || row.record?.subject.startsWith(prefix)) yield row;
@@ -137,13 +141,7 @@ export const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): rea
     return [prefixRange("workflow/"), prefixRange(leaseKeys.deadline("workflow/"))];
   });
 
-async function toHistoryEntry({ store }: Scope, row: LogRow): Promise<HistoryEntry> {
-  // Within one revision a put may follow the expiry of what was there before: two rows of this revision, two of the one before.
-  const page = await store.log({ ranges: [keyRange(row.key)], before: row.revision + 1, reverse: true, narrow: true, lenient: true, limit: 4 });
-  const rows = page.rows.toSorted(lastFirst);
-  const position = rows.findIndex((candidate) => candidate.revision === row.revision && candidate.seq === row.seq);
-  const own = rows[position];
-  const earlier = position < 0 ? undefined : rows[position + 1];
+function toHistoryEntry(row: LogRow): HistoryEntry {
   const { kind, op, subject } = row.record as NonNullable<LogRow["record"]>;
   return {
     storedKey: row.key,
@@ -153,8 +151,8 @@ async function toHistoryEntry({ store }: Scope, row: LogRow): Promise<HistoryEnt
     op,
     name: subject,
     version: row.version,
-    value: own?.value ?? null,
-    previousValue: earlier?.value ?? null,
+    value: row.value,
+    previousValue: row.previous ?? null,
     writer: row.writer,
     agent: row.agent,
     atMs: row.atMs,

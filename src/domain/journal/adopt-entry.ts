@@ -54,7 +54,7 @@ export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: Known
     const here = snapshot.entries.find(({ key }) => key === entryKey);
     if (here !== undefined) return { landing: canonicalJson(here.value) === canonicalJson(value) ? "same" : "different" };
     const session = snapshot.entries.find(({ key }) => key === sessionKey);
-    const merged = mergeHighlights(fromStoredHighlights(session?.value), highlights, undefined, snapshot.nowMs);
+    const merged = mergeHighlights(fromStoredHighlights(session), highlights, undefined, snapshot.nowMs);
     return {
       checks: [{ key: entryKey, is: "absent" }, ...(highlights.length === 0 ? [] : [{ key: sessionKey, version: session?.version ?? 0 }])],
       writes: [

@@ -4,6 +4,7 @@ import type { Json } from "../../kernel/json.ts";
 import { indexText } from "../../search/index-text.ts";
 import type { Entry, IndexedText } from "../../store/store.ts";
 import { journalKeys } from "../keyspace.ts";
+import { arrayOf, flag, number, object, optional, storedAs, string, toStored } from "../stored-record.ts";
 
 /** What an agent wrote down of its work. Written once, never changed. */
 export interface JournalEntry {
@@ -100,11 +101,27 @@ export const entryIndex = (journalId: string, { description, highlights, activeF
 
 type StoredEntry = Omit<JournalEntry, "id" | "expiresAtMs" | "revision" | "writer" | "agent">;
 
-/** JSON has no undefined; members that are not set are left out. */
-export const toStoredEntry = (entry: StoredEntry): Json => JSON.parse(JSON.stringify(entry)) as Json;
+export const fromStoredEntry = storedAs(
+  object<StoredEntry>({
+    description: string,
+    highlights: arrayOf(string),
+    activeFiles: arrayOf(string),
+    tags: arrayOf(string),
+    questions: optional(arrayOf(string)),
+    gitBranch: optional(string),
+    gitCommit: optional(string),
+    workContext: optional(string),
+    sessionId: string,
+    workspace: object({ id: string, name: string }),
+    global: flag,
+    createdAtMs: number,
+  }),
+);
+
+export const toStoredEntry = (entry: StoredEntry): Json => toStored(entry);
 
 export const toJournalEntry = (stored: Entry): JournalEntry => ({
-  ...(stored.value as unknown as StoredEntry),
+  ...fromStoredEntry(stored),
   id: journalKeys.idOf(stored.key),
   expiresAtMs: stored.expiresAtMs,
   revision: stored.revision,

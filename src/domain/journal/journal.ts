@@ -64,7 +64,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
       const createdAtMs = snapshot.nowMs;
       const id = entryId(createdAtMs, snapshot.revision);
       const expiresAtMs = ttlMs === undefined ? undefined : createdAtMs + ttlMs;
-      const merged = mergeHighlights(fromStoredHighlights(session?.value), highlights, expiresAtMs, createdAtMs);
+      const merged = mergeHighlights(fromStoredHighlights(session), highlights, expiresAtMs, createdAtMs);
       const stored = toStoredEntry({
         description,
         highlights,
@@ -133,6 +133,6 @@ export async function readHighlights(
 ): Promise<{ readonly highlights: readonly string[]; readonly dropped: number; readonly revision: Revision }> {
   if (entry.workspace.id !== reader.id && !reader.formerIds.includes(entry.workspace.id)) return { highlights: entry.highlights, dropped: 0, revision: entry.revision };
   const { entries, nowMs } = await store.read(keyRange(journalKeys.session(entry.workspace.id, entry.sessionId)));
-  const { kept, dropped } = fromStoredHighlights(entries[0]?.value);
+  const { kept, dropped } = fromStoredHighlights(entries[0]);
   return { highlights: liveHighlights(kept, nowMs).map(({ text }) => text), dropped, revision: entries[0]?.revision ?? 0 };
 }

@@ -1,4 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
+import type { Entry } from "../../store/store.ts";
+import { arrayOf, number, object, optional, storedAs, string } from "../stored-record.ts";
 
 /** What a session has found worth keeping, oldest first, each once. A highlight lives as long as the longest-lived entry that named it. */
 export interface SessionHighlight {
@@ -40,7 +42,16 @@ export const toStoredHighlights = ({ kept, dropped }: SessionHighlights): Json =
   highlights: kept.map(({ text, expiresAtMs }): Json => (expiresAtMs === undefined ? { text } : { text, expiresAtMs })),
   ...(dropped === 0 ? {} : { dropped }),
 });
-export function fromStoredHighlights(value: Json | undefined): SessionHighlights {
-  const { highlights = [], dropped = 0 } = (value ?? {}) as { readonly highlights?: readonly SessionHighlight[]; readonly dropped?: number };
+
+const readHighlights = storedAs(
+  object<{ readonly highlights?: readonly SessionHighlight[]; readonly dropped?: number }>({
+    highlights: optional(arrayOf(object<SessionHighlight>({ text: string, expiresAtMs: optional(number) }))),
+    dropped: optional(number),
+  }),
+);
+
+/** Of a session that has none yet: none. */
+export function fromStoredHighlights(entry: Entry | undefined): SessionHighlights {
+  const { highlights = [], dropped = 0 } = entry === undefined ? {} : readHighlights(entry);
   return { kept: highlights, dropped };
 }

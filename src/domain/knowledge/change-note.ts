@@ -6,7 +6,7 @@ import { transact } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
 import { noteWrite } from "./knowledge.ts";
 import type { NoteContent, NoteStatus, Trust } from "./note.ts";
-import { requireFullName, requireNoteContent } from "./note.ts";
+import { requireFullName, requireNoteContent, toNoteContent } from "./note.ts";
 
 export interface NoteChange {
   /** The note's full name. */
@@ -39,7 +39,7 @@ export function changeNote(scope: Scope, { name, version, ...change }: NoteChang
             details: { name, expected_version: version, actual_version: entry.version },
           },
         );
-      const before = entry.value as unknown as NoteContent;
+      const before = toNoteContent(entry);
       const after = requireNoteContent({ ...before, ...given });
       // A note that is active again is replaced by nothing.
       const { supersededBy, ...free } = after;

@@ -1,5 +1,4 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import type { Json } from "../../kernel/json.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { indexText } from "../../search/index-text.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
@@ -7,8 +6,9 @@ import type { Check, Entry, Put, Store } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
+import { toStored } from "../stored-record.ts";
 import type { Note, NoteContent, NoteStatus, Trust } from "./note.ts";
-import { fullName, isRecallable, requireFullName, requireNoteContent, requireNoteId, requireSkill } from "./note.ts";
+import { fullName, isRecallable, requireFullName, requireNoteContent, requireNoteId, requireSkill, toNoteContent } from "./note.ts";
 
 export interface SaveNoteInput {
   readonly id: string;
@@ -41,7 +41,7 @@ export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...
     async decide() {
       const before = (await scope.store.read(keyRange(key))).entries[0];
       const other = supersedes === undefined ? undefined : await requireSuperseded(scope.store, name, skill, supersedes);
-      const previous = before?.value as unknown as NoteContent | undefined;
+      const previous = before && toNoteContent(before);
       const note: NoteContent = {
         ...(previous?.content.trim() === given.content.trim() ? withLeftOut(given, rest, previous) : given),
         trust: trust ?? previous?.trust ?? given.trust,
@@ -68,7 +68,7 @@ const withLeftOut = (given: NoteContent, { keywords, questions, source }: Pick<S
 });
 
 function deprecation(other: Entry, by: string): Put | undefined {
-  const note = other.value as unknown as NoteContent;
+  const note = toNoteContent(other);
   return note.status !== "active" && note.supersededBy === by
     ? undefined
     : noteWrite(knowledgeKeys.nameOf(other.key), { ...note, status: "deprecated", supersededBy: by }, "supersede");
@@ -79,7 +79,7 @@ export function noteWrite(name: string, note: NoteContent, op: "save" | "superse
   return {
     op: "put",
     key: knowledgeKeys.note(name),
-    value: note as unknown as Json,
+    value: toStored(note),
     record: { kind: "knowledge", op, subject: name },
     index: isRecallable(note)
       ? indexText(knowledgeKeys.area(skill), [
@@ -122,15 +122,16 @@ export async function listNoteNames(
   const { entries, more } = await store.read(after === undefined ? all : rangeAfter(all, knowledgeKeys.note(after)), { limit });
   const last = entries.at(-1);
   return {
-    names: entries.filter(({ value }) => isRecallable(value as unknown as NoteContent)).map(({ key }) => knowledgeKeys.nameOf(key)),
+    names: entries.filter((entry) => isRecallable(toNoteContent(entry))).map(({ key }) => knowledgeKeys.nameOf(key)),
     ...(more && last !== undefined ? { next: knowledgeKeys.nameOf(last.key) } : {}),
   };
 }
 
-export function toNote({ key, value, version, updatedAtMs, writer, agent }: Entry): Note {
+export function toNote(entry: Entry): Note {
+  const { key, version, updatedAtMs, writer, agent } = entry;
   return {
     ...requireFullName(knowledgeKeys.nameOf(key), "id"),
-    ...(value as unknown as NoteContent),
+    ...toNoteContent(entry),
     version,
     savedAtMs: updatedAtMs,
     writer,

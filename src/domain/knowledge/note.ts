@@ -1,5 +1,6 @@
 import { invalidInput } from "../../kernel/errors.ts";
 import { readText, requireFields, requireList, requireOneOf, requireText } from "../read-fields.ts";
+import { arrayOf, enumOf, object, optional, storedAs, string } from "../stored-record.ts";
 
 export const statuses = ["active", "deprecated", "archived"] as const;
 /** How far a note may be relied on. A quarantined one is kept and never recalled; the others weigh in the ranking. */
@@ -30,6 +31,19 @@ export interface Note extends NoteContent {
   readonly writer: string;
   readonly agent?: string;
 }
+
+export const toNoteContent = storedAs(
+  object<NoteContent>({
+    content: string,
+    keywords: arrayOf(string),
+    questions: optional(arrayOf(string)),
+    source: optional(string),
+    status: enumOf(statuses),
+    trust: enumOf(trustLevels),
+    supersedes: optional(string),
+    supersededBy: optional(string),
+  }),
+);
 
 /** Every note fits the largest budget a recall may have. */
 export const noteLimits = {

@@ -2,8 +2,7 @@ import { rangeAfter } from "../../store/ranges.ts";
 import { readTogether } from "../../store/read-together.ts";
 import type { Scope } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
-import type { NoteContent } from "./note.ts";
-import { isRecallable } from "./note.ts";
+import { isRecallable, toNoteContent } from "./note.ts";
 
 export interface NotesWithoutQuestions {
   /** Notes that may be recalled, and how many of them have no questions. */
@@ -29,15 +28,15 @@ export const findNotesWithoutQuestions = (scope: Pick<Scope, "store">, { namesMa
     let [recallable, without, looked, range] = [0, 0, 0, knowledgeKeys.all];
     for (;;) {
       const { entries, more } = await store.read(range, { limit: readAtOnce });
-      for (const { key, value } of entries) {
-        const note = value as unknown as NoteContent;
+      for (const entry of entries) {
+        const note = toNoteContent(entry);
         if (!isRecallable(note)) continue;
         recallable += 1;
         if (note.questions !== undefined && note.questions.length > 0) continue;
         without += 1;
         if (namesMax === undefined) continue;
         if (names.length === namesMax) return { recallable, without, names, more: true };
-        names.push(knowledgeKeys.nameOf(key));
+        names.push(knowledgeKeys.nameOf(entry.key));
       }
       looked += entries.length;
       const last = entries.at(-1);

@@ -78,7 +78,7 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, also
   const sure: RecalledNote[] = [];
   const possible: RecalledNote[] = [];
   const readAtOnce = lookedAtMax ?? batch;
-  let nowMs = hits.length === 0 ? (await store.read({ start: "", end: "" })).nowMs : 0;
+  let nowMs: number | undefined;
   for (let i = 0; i < hits.length; i += readAtOnce) {
     const some = hits.slice(i, i + readAtOnce);
     const snapshot = await store.read(some.map(({ key }) => keyRange(key)));
@@ -118,7 +118,7 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, also
     .sort(byScore)
     .slice(0, maybeMax)
     .map(({ id, skill: of, content, why }) => ({ id, ...(of === undefined ? {} : { skill: of }), title: titleOf(content), why }));
-  return { notes, maybe, totalTokens, omitted, nowMs };
+  return { notes, maybe, totalTokens, omitted, nowMs: nowMs ?? (await store.position()).nowMs };
 }
 
 const byScore = (a: RecalledNote, b: RecalledNote): number => b.score - a.score;

@@ -4,8 +4,7 @@ import type { Scope } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
 import { overlapOf, turningWords, wordStems } from "../near-text.ts";
 import type { SaveNoteInput } from "./knowledge.ts";
-import type { NoteContent } from "./note.ts";
-import { fullName, isRecallable, requireNoteId, requireSkill } from "./note.ts";
+import { fullName, isRecallable, requireNoteId, requireSkill, toNoteContent } from "./note.ts";
 
 export interface SimilarNote {
   /** The note's full name. */
@@ -34,11 +33,11 @@ export async function findSimilarNote(
   const { entries } = await store.read(keys.map(keyRange));
   const words = subjectWords(content);
   let best: { readonly overlap: number; readonly note: SimilarNote } | undefined;
-  for (const { key, value } of entries) {
-    const other = value as unknown as NoteContent;
+  for (const entry of entries) {
+    const other = toNoteContent(entry);
     const overlap = isRecallable(other) ? (overlapOf(words, subjectWords(other.content)) ?? 0) : 0;
     if (overlap < overlapMin || overlap <= (best?.overlap ?? 0)) continue;
-    best = { overlap, note: { name: knowledgeKeys.nameOf(key), differs: turningWords(other.content) !== turningWords(content) } };
+    best = { overlap, note: { name: knowledgeKeys.nameOf(entry.key), differs: turningWords(other.content) !== turningWords(content) } };
   }
   return best?.note;
 }

@@ -3,15 +3,10 @@ import { readTogether } from "../../store/read-together.ts";
 import type { Entry, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys } from "../keyspace.ts";
+import type { Lease } from "./lease.ts";
+import { toLease, toTicket } from "./lease.ts";
 
-export interface LeaseOverview {
-  readonly resource: string;
-  readonly holder: string;
-  /** The fencing token. */
-  readonly token: Revision;
-  /** When this holder took it; renewals do not change it. */
-  readonly heldSinceMs: number;
-  readonly expiresAtMs: number;
+export interface LeaseOverview extends Pick<Lease, "resource" | "holder" | "token" | "heldSinceMs" | "expiresAtMs"> {
   /** Who waits in line for it, first come first; no more than `waitersMax`. */
   readonly waiters: readonly string[];
 }
@@ -45,23 +40,13 @@ async function describe({ store }: Pick<Scope, "store">, deadlines: readonly Ent
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const awaited = resources.filter((resource) => byKey.has(leaseKeys.waiting(resource)));
   const waiters = new Map(await Promise.all(awaited.map(async (resource) => [resource, await readWaiters({ store }, resource)] as const)));
-  return deadlines.map((deadline, i) => {
-    const resource = resources[i] as string;
-    const holder = byKey.get(leaseKeys.holder(resource));
-    return {
-      resource,
-      holder: holderIn(deadline),
-      token: holder?.revision ?? deadline.revision,
-      heldSinceMs: holder?.updatedAtMs ?? deadline.updatedAtMs,
-      expiresAtMs: deadline.expiresAtMs as number,
-      waiters: waiters.get(resource) ?? [],
-    };
+  return deadlines.map((deadline) => {
+    const { resource, holder, token, heldSinceMs, expiresAtMs } = toLease(deadline, byKey.get(leaseKeys.holder(leaseKeys.resourceOf(deadline.key))));
+    return { resource, holder, token, heldSinceMs, expiresAtMs, waiters: waiters.get(resource) ?? [] };
   });
 }
 
 async function readWaiters({ store }: Pick<Scope, "store">, resource: string): Promise<readonly string[]> {
   const { entries } = await store.read(leaseKeys.queue(resource), { limit: waitersMax });
-  return entries.map(holderIn);
+  return entries.map((entry) => toTicket(entry).holder);
 }
-
-const holderIn = (entry: Entry): string => (entry.value as { readonly holder: string }).holder;

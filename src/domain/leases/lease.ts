@@ -1,27 +1,53 @@
 import { keyRange } from "../../store/ranges.ts";
 import type { Check, Entry, Range, Revision, Snapshot, Write } from "../../store/store.ts";
 import { leaseKeys } from "../keyspace.ts";
+import { number, object, optional, storedAs, string } from "../stored-record.ts";
 
-/** A lease that is held now. */
-export interface LiveLease {
-  readonly holder: string;
+/** A lease that is held. Whoever shows one shows a part of this. */
+export interface Lease extends StoredHold {
+  readonly resource: string;
   /** The fencing token: the revision at which this holder took it. */
   readonly token: Revision;
+  /** When this holder took it; renewals do not change it. */
+  readonly heldSinceMs: number;
+  /** Last acquire or renewal. */
+  readonly renewedAtMs: number;
   readonly expiresAtMs: number;
-  readonly ttlMs: number;
 }
+
+export type LiveLease = Pick<Lease, "holder" | "token" | "expiresAtMs" | "ttlMs">;
 
 /** What the two keys of a lease say. The last holder stays known after a lapse, until someone else takes over. */
 export interface LeaseRecord {
   readonly live?: LiveLease;
-  readonly last?: { readonly holder: string; readonly token: Revision; readonly ttlMs: number };
+  readonly last?: Pick<Lease, "holder" | "token" | "ttlMs">;
 }
 
-interface StoredHold {
+/** As stored, under the holder's key and under the deadline's. */
+export interface StoredHold {
   readonly holder: string;
   readonly ttlMs: number;
   /** The id of the workspace its holder worked in; absent where that was not known. */
   readonly workspace?: string;
+}
+
+export const holdForm = object<StoredHold>({ holder: string, ttlMs: number, workspace: optional(string) });
+export const toHold = storedAs(holdForm);
+
+/** Somebody who waits in line. */
+export const toTicket = storedAs(object<Pick<StoredHold, "holder">>({ holder: string }));
+
+/** A live lease, from its deadline and, where that was read, its holder. Without the latter its token is the one of the last renewal. */
+export function toLease(deadline: Entry, holder: Entry | undefined): Lease {
+  const taken = holder ?? deadline;
+  return {
+    resource: leaseKeys.resourceOf(deadline.key),
+    ...toHold(deadline),
+    token: taken.revision,
+    heldSinceMs: taken.updatedAtMs,
+    renewedAtMs: deadline.updatedAtMs,
+    expiresAtMs: deadline.expiresAtMs as number,
+  };
 }
 
 export const leaseRanges = (resource: string): readonly Range[] => [keyRange(leaseKeys.holder(resource)), keyRange(leaseKeys.deadline(resource))];
@@ -31,10 +57,10 @@ export function leaseIn(snapshot: Pick<Snapshot, "entries">, resource: string): 
   const holder = find(leaseKeys.holder(resource));
   const deadline = find(leaseKeys.deadline(resource));
   if (holder === undefined) return {};
-  const { holder: name, ttlMs: lastTtlMs } = holder.value as unknown as StoredHold;
+  const { holder: name, ttlMs: lastTtlMs } = toHold(holder);
   const last = { holder: name, ttlMs: lastTtlMs, token: holder.revision };
   if (deadline === undefined) return { last };
-  const { ttlMs } = deadline.value as unknown as StoredHold;
+  const { ttlMs } = toHold(deadline);
   return { last, live: { holder: last.holder, token: last.token, ttlMs, expiresAtMs: deadline.expiresAtMs as number } };
 }
 

@@ -5,8 +5,8 @@ import type { Check, Revision, Write } from "../../store/store.ts";
 import type { Decision, Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
-import type { HistorySubject, LiveLease } from "./lease.ts";
-import { dropWrites, extendWrite, guard, leaseIn, leaseRanges, takeWrites } from "./lease.ts";
+import type { HistorySubject, Lease, LiveLease } from "./lease.ts";
+import { dropWrites, extendWrite, guard, leaseIn, leaseRanges, takeWrites, toLease } from "./lease.ts";
 import { WaitQueue } from "./wait-queue.ts";
 
 export interface AcquireInput {
@@ -131,13 +131,7 @@ export function releaseLease(
   });
 }
 
-export interface HeldLease {
-  readonly resource: string;
-  readonly holder: string;
-  readonly expiresAtMs: number;
-  /** Last acquire or renewal. */
-  readonly renewedAtMs: number;
-}
+export type HeldLease = Pick<Lease, "resource" | "holder" | "expiresAtMs" | "renewedAtMs">;
 
 /** Live leases in the order of their names. */
 export async function listLeases(
@@ -146,12 +140,10 @@ export async function listLeases(
 ): Promise<{ readonly leases: readonly HeldLease[]; readonly more: boolean }> {
   const range = after === undefined ? leaseKeys.deadlines : rangeAfter(leaseKeys.deadlines, leaseKeys.deadline(after));
   const { entries, more } = await store.read(range, { limit });
-  const leases = entries.map((entry) => ({
-    resource: leaseKeys.resourceOf(entry.key),
-    holder: (entry.value as { holder: string }).holder,
-    expiresAtMs: entry.expiresAtMs as number,
-    renewedAtMs: entry.updatedAtMs,
-  }));
+  const leases = entries.map((entry): HeldLease => {
+    const { resource, holder, expiresAtMs, renewedAtMs } = toLease(entry, undefined);
+    return { resource, holder, expiresAtMs, renewedAtMs };
+  });
   return { leases, more };
 }
 

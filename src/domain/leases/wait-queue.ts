@@ -85,7 +85,7 @@ export class WaitQueue {
     const { store, clock, writer } = this.#scope;
     const nowMs = clock.nowMs();
     if (this.#ticket === undefined) {
-      const { revision } = await store.read(keyRange(leaseKeys.waiting(this.#resource)));
+      const { revision } = await store.position();
       this.#ticket = leaseKeys.ticket(this.#resource, revision, randomHex(8));
     } else if (nowMs < this.#refreshAtMs) return this.#ticket;
     await store.commit({

@@ -1,6 +1,6 @@
 import { isReservedNamespace } from "../../store/namespace-store.ts";
-import { compareKeys, everything } from "../../store/ranges.ts";
-import type { Engine, Revision } from "../../store/store.ts";
+import { compareKeys } from "../../store/ranges.ts";
+import type { Revision, Store } from "../../store/store.ts";
 import { journalKeys, knowledgeKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 
 export interface NamespaceOverview {
@@ -12,6 +12,11 @@ export interface NamespaceOverview {
   readonly journal: number;
 }
 
+export interface NamespacesReader {
+  readonly namespaces: () => Promise<readonly string[]>;
+  readonly storeOf: (namespace: string) => Store;
+}
+
 export interface NamespacesQuery {
   readonly limit: number;
   /** The last name of the page before. */
@@ -19,17 +24,21 @@ export interface NamespacesQuery {
 }
 
 /** Namespaces that callers can use, in the order of their names, with how much each holds. */
-export async function listNamespaces(engine: Engine, { limit, after }: NamespacesQuery): Promise<{ readonly namespaces: readonly NamespaceOverview[]; readonly next?: string }> {
-  const names = (await engine.namespaces())
+export async function listNamespaces(
+  reader: NamespacesReader,
+  { limit, after }: NamespacesQuery,
+): Promise<{ readonly namespaces: readonly NamespaceOverview[]; readonly next?: string }> {
+  const names = (await reader.namespaces())
     .filter((name) => !isReservedNamespace(name))
     .sort(compareKeys)
     .filter((name) => after === undefined || compareKeys(name, after) > 0);
   const namespaces: NamespaceOverview[] = [];
   // One after the other: a store with many namespaces has other callers too.
   for (const namespace of names.slice(0, limit)) {
-    const { revision } = await engine.read(namespace, [everything], { limit: 1, values: false });
+    const store = reader.storeOf(namespace);
+    const { revision } = await store.position();
     const [keys = 0, runs = 0, notes = 0, journal = 0] = await Promise.all(
-      [stateKeys.all, workflowKeys.runs, knowledgeKeys.all, journalKeys.entries].map((range) => engine.count(namespace, range)),
+      [stateKeys.all, workflowKeys.runs, knowledgeKeys.all, journalKeys.entries].map((range) => store.count(range)),
     );
     namespaces.push({ namespace, revision, keys, runs, notes, journal });
   }

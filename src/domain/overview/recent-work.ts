@@ -2,6 +2,7 @@ import { everything } from "../../store/ranges.ts";
 import type { LogQuery, LogRow, Revision, Store } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
 import { leaseKeys } from "../keyspace.ts";
+import { toHold } from "../leases/lease.ts";
 import type { LeaseOverview } from "../leases/lease-overview.ts";
 import { asItHappened } from "../log-order.ts";
 
@@ -120,7 +121,7 @@ function spansOf(
       close(row.atMs);
       continue;
     }
-    const { holder } = row.value as { readonly holder: string };
+    const { holder } = toHold(row);
     if (open !== undefined && (open.holder !== holder || open.expiresAtMs <= row.atMs)) close(row.atMs);
     // The first row that is left may be a renewal: then it was held already.
     open ??= { holder, fromMs: i === 0 && row.record?.op === "renew" ? knownSinceMs : row.atMs, expiresAtMs: 0 };

@@ -4,8 +4,11 @@ import type { Entry } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { readRunNames } from "../history/activity-titles.ts";
 import { globalJournal } from "../journal/journal.ts";
+import { toJournalEntry } from "../journal/journal-entry.ts";
 import { journalKeys, knowledgeKeys, researchKeys, stateKeys, workflowKeys } from "../keyspace.ts";
+import { toNoteContent } from "../knowledge/note.ts";
 import { readLeaseOverview } from "../leases/lease-overview.ts";
+import { toResearch } from "../research/checkpoint.ts";
 import { findRuns } from "../workflows/find-runs.ts";
 import { noWorkspaceId } from "../workspace/workspace.ts";
 
@@ -144,16 +147,16 @@ async function findWritten({ store }: Scope, question: string, { workspaceIds, s
 }
 
 function writtenHit(kind: "journal" | "note" | "research", entry: Entry): EverythingHit {
-  const value = entry.value as { readonly [field: string]: unknown };
   if (kind === "note") {
     const name = knowledgeKeys.nameOf(entry.key);
-    return { kind, id: name, title: name, excerpt: cut(String(value.content)), atMs: entry.updatedAtMs };
+    return { kind, id: name, title: name, excerpt: cut(toNoteContent(entry).content), atMs: entry.updatedAtMs };
   }
   if (kind === "journal") {
-    const text = String(value.description);
-    return { kind, id: journalKeys.idOf(entry.key), title: cut(text.split("\n", 1)[0] as string, 80), excerpt: cut(text), atMs: Number(value.createdAtMs) };
+    const { id, description, createdAtMs } = toJournalEntry(entry);
+    return { kind, id, title: cut(description.split("\n", 1)[0] as string, 80), excerpt: cut(description), atMs: createdAtMs };
   }
-  return { kind, id: researchKeys.idOf(entry.key), title: cut(String(value.coreQuestion), 120), excerpt: cut(String(value.thesis)), atMs: Number(value.savedAtMs) };
+  const { coreQuestion, thesis, savedAtMs } = toResearch(entry);
+  return { kind, id: researchKeys.idOf(entry.key), title: cut(coreQuestion, 120), excerpt: cut(thesis), atMs: savedAtMs };
 }
 
 const cut = (text: string, charactersMax: number = excerptCharacters): string => (text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text);

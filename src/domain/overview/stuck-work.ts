@@ -3,15 +3,13 @@ import { readTogether } from "../../store/read-together.ts";
 import type { Range } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
+import { toHold } from "../leases/lease.ts";
 import type { LeaseOverview } from "../leases/lease-overview.ts";
-import type { Run } from "../workflows/workflow.ts";
-import { isFinished } from "../workflows/workflow.ts";
+import { isFinished, toRun } from "../workflows/workflow.ts";
+import type { RunView } from "../workflows/workflows.ts";
 
 /** A run that somebody had in hand and nobody holds now. */
-export interface AbandonedRun {
-  readonly runId: string;
-  readonly name: string;
-  readonly lastStep: number;
+export interface AbandonedRun extends Pick<RunView, "runId" | "name" | "lastStep"> {
   /** Whose claim lapsed. */
   readonly holder: string;
   /** Of that claim. */
@@ -50,7 +48,7 @@ async function findAbandoned({ store }: Pick<Scope, "store">): Promise<Abandoned
   const live = new Set(deadlines.entries.map(({ key }) => key));
   const lapsed = holders.flatMap((holder, i) => {
     const runId = runIds[i] as string;
-    return live.has(leaseKeys.deadline(workflowKeys.resource(runId))) ? [] : [{ runId, holder: (holder.value as { holder: string }).holder, token: holder.revision }];
+    return live.has(leaseKeys.deadline(workflowKeys.resource(runId))) ? [] : [{ runId, holder: toHold(holder).holder, token: holder.revision }];
   });
   if (lapsed.length === 0) return [];
   const runs = await store.read(lapsed.map(({ runId }): Range => keyRange(workflowKeys.run(runId))));
@@ -58,7 +56,7 @@ async function findAbandoned({ store }: Pick<Scope, "store">): Promise<Abandoned
   return lapsed.flatMap(({ runId, holder, token }) => {
     const entry = byKey.get(workflowKeys.run(runId));
     if (entry === undefined) return [];
-    const run = entry.value as unknown as Run;
+    const run = toRun(entry);
     return isFinished(run) ? [] : [{ runId, name: run.name, lastStep: run.lastStep, holder, token, sinceMs: entry.updatedAtMs }];
   });
 }

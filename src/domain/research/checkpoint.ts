@@ -1,5 +1,6 @@
 import { invalidInput } from "../../kernel/errors.ts";
 import { readText, requireFields, requireList, requireOneOf, requireText } from "../read-fields.ts";
+import { arrayOf, enumOf, number, object, optional, pairOf, storedAs, string } from "../stored-record.ts";
 
 export const triggers = ["synthesis", "branch_point", "constraint", "transition", "manual"] as const;
 export const sourceTypes = ["person", "document", "code", "api", "observation"] as const;
@@ -57,6 +58,28 @@ export interface ResearchCheckpoint extends ResearchContent {
   readonly writer: string;
   readonly agent?: string;
 }
+
+/** As stored, under its id. */
+export type StoredResearch = ResearchContent & Pick<ResearchCheckpoint, "savedAtMs">;
+
+export const toResearch = storedAs(
+  object<StoredResearch>({
+    coreQuestion: string,
+    thesis: string,
+    confidence: number,
+    trigger: enumOf(triggers),
+    openQuestions: arrayOf(string),
+    sources: arrayOf(object<Source>({ id: string, type: enumOf(sourceTypes), take: string, relation: enumOf(relations) })),
+    tensions: arrayOf(object<Tension>({ between: pairOf(string), nature: string, resolution: enumOf(resolutions) })),
+    uniqueContributions: arrayOf(object<Contribution>({ type: enumOf(contributionTypes), content: string })),
+    action: optional(object<Action>({ goal: string, type: enumOf(actionTypes) })),
+    skill: optional(string),
+    workspace: optional(string),
+    continues: optional(string),
+    questions: optional(arrayOf(string)),
+    savedAtMs: number,
+  }),
+);
 
 export const researchLimits = { textBytesMax: 65_536, labelBytesMax: 256, itemsMax: 200, questionsMax: 5 } as const;
 const { textBytesMax, labelBytesMax, itemsMax, questionsMax } = researchLimits;

@@ -1,5 +1,4 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import type { Json } from "../../kernel/json.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { findText } from "../../search/find-text.ts";
 import { indexText } from "../../search/index-text.ts";
@@ -9,8 +8,9 @@ import type { Entry, Store, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { researchKeys } from "../keyspace.ts";
+import { storedAs, string, toStored } from "../stored-record.ts";
 import type { ResearchCheckpoint, ResearchContent } from "./checkpoint.ts";
-import { requireResearchContent, researchLimits } from "./checkpoint.ts";
+import { requireResearchContent, researchLimits, toResearch } from "./checkpoint.ts";
 import { checkpointId } from "./checkpoint-id.ts";
 import { summaryOf } from "./list-checkpoints.ts";
 import { isNearDuplicate } from "./near-duplicate.ts";
@@ -29,7 +29,7 @@ export async function saveCheckpoint(scope: Scope, input: Partial<ResearchConten
       const content = given.continues === undefined ? given : { ...given, continues: await requireCheckpointId(scope.store, given.continues, "continues") };
       const contentKey = researchKeys.content(canonicalJson(content));
       const { entries, nowMs, revision } = await scope.store.read(keyRange(contentKey));
-      const equal = entries[0]?.value as string | undefined;
+      const equal = entries[0] && toCheckpointId(entries[0]);
       if (equal !== undefined) return { answer: { checkpointId: equal, duplicateOf: equal } };
       const id = await freeId(scope.store, nowMs, content.thesis);
       return {
@@ -47,13 +47,13 @@ export async function saveCheckpoint(scope: Scope, input: Partial<ResearchConten
 
 export function checkpointWrites(id: string, content: ResearchContent, order: { readonly savedAtMs: number; readonly seenRevision: number }): Write[] {
   const { skill, workspace } = content;
-  const summary = summaryOf(id, content, order.savedAtMs) as unknown as Json;
+  const summary = toStored(summaryOf(id, content, order.savedAtMs));
   const labels = [...(skill === undefined ? [] : [["skill", skill] as const]), ...(workspace === undefined ? [] : [["workspace", workspace] as const])];
   return [
     {
       op: "put",
       key: researchKeys.checkpoint(id),
-      value: { ...content, savedAtMs: order.savedAtMs } as unknown as Json,
+      value: toStored({ ...content, savedAtMs: order.savedAtMs }),
       record: { kind: "checkpoint", op: "save", subject: id },
       index: indexText(researchKeys.area, [
         { text: `${content.coreQuestion}\n${content.thesis}`, weight: 2 },
@@ -88,9 +88,9 @@ async function readNearDuplicate(store: Store, content: ResearchContent): Promis
   const hits = found.hits.filter(({ coverage }) => coverage >= duplicateCoverageMin);
   if (hits.length === 0) return undefined;
   const { entries } = await store.read(hits.map(({ key }) => keyRange(key)));
-  const same = entries.find(({ key, value }) => {
-    const other = value as unknown as ResearchContent;
-    return researchKeys.idOf(key) !== content.continues && other.skill === content.skill && other.workspace === content.workspace && isNearDuplicate(content, other);
+  const same = entries.find((entry) => {
+    const other = toResearch(entry);
+    return researchKeys.idOf(entry.key) !== content.continues && other.skill === content.skill && other.workspace === content.workspace && isNearDuplicate(content, other);
   });
   return same && researchKeys.idOf(same.key);
 }
@@ -146,9 +146,12 @@ const unknownCheckpoint = (id: string, field: string): HoldfastError =>
     details: { [field]: id },
   });
 
-const toCheckpoint = ({ key, value, writer, agent }: Entry): ResearchCheckpoint => ({
-  ...(value as unknown as ResearchContent & { readonly savedAtMs: number }),
-  id: researchKeys.idOf(key),
-  writer,
-  ...(agent === undefined ? {} : { agent }),
+const toCheckpoint = (entry: Entry): ResearchCheckpoint => ({
+  ...toResearch(entry),
+  id: researchKeys.idOf(entry.key),
+  writer: entry.writer,
+  ...(entry.agent === undefined ? {} : { agent: entry.agent }),
 });
+
+/** What stands under the key of a content: the id of the checkpoint that has it. */
+const toCheckpointId = storedAs(string);

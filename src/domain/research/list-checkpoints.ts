@@ -1,9 +1,10 @@
 import { findText } from "../../search/find-text.ts";
 import { keyRange } from "../../store/ranges.ts";
-import type { Store } from "../../store/store.ts";
+import type { Entry, Store } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { researchKeys } from "../keyspace.ts";
-import type { ResearchContent } from "./checkpoint.ts";
+import { number, object, optional, storedAs, string } from "../stored-record.ts";
+import { toResearch } from "./checkpoint.ts";
 
 /** What a list shows of a checkpoint. */
 export interface CheckpointSummary {
@@ -34,12 +35,21 @@ export interface CheckpointPage {
   readonly next?: string;
 }
 
+const readSummary = storedAs(
+  object<CheckpointSummary>({ id: string, thesis: string, confidence: number, trigger: string, savedAtMs: number, skill: optional(string), workspace: optional(string) }),
+);
+
+export function toSummary(entry: Entry): CheckpointSummary {
+  const { id, savedAtMs, ...rest } = readSummary(entry);
+  return summaryOf(id, rest, savedAtMs);
+}
+
 const thesisShownCharacters = 80;
 /** Entries looked at for one page; beyond it the page ends early and its cursor goes on. */
 const lookedAtMax = 5_000;
 const batch = 200;
 
-export const summaryOf = (id: string, { thesis, confidence, trigger, skill, workspace }: ResearchContent, savedAtMs: number): CheckpointSummary => ({
+export const summaryOf = (id: string, { thesis, confidence, trigger, skill, workspace }: Omit<CheckpointSummary, "id" | "savedAtMs">, savedAtMs: number): CheckpointSummary => ({
   id,
   thesis: shortened(thesis),
   confidence,
@@ -64,12 +74,12 @@ async function newestFirst(store: Store, { skill, workspace, limit, after }: Lis
   let end = after === undefined ? listing.end : `${listing.start}${after}`;
   for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += batch) {
     const page = await store.read({ start: listing.start, end }, { limit: batch, reverse: true });
-    for (const { key, value } of page.entries) {
-      const summary = value as unknown as CheckpointSummary;
+    for (const entry of page.entries) {
+      const summary = toSummary(entry);
       // The position of the last one shown, not of the first one left out: what is saved meanwhile moves nothing.
       if (found.length === limit) return { checkpoints: found, next: end?.slice(listing.start.length) };
       if (workspace === undefined || summary.workspace === workspace) found.push(summary);
-      end = key;
+      end = entry.key;
     }
     if (!page.more) return { checkpoints: found };
   }
@@ -89,7 +99,7 @@ async function bestFirst(store: Store, { also, skill, workspace, limit, after }:
       position += 1;
       const entry = entries.find((candidate) => candidate.key === key);
       if (entry === undefined) continue;
-      const content = entry.value as unknown as ResearchContent & { readonly savedAtMs: number };
+      const content = toResearch(entry);
       const summary = summaryOf(researchKeys.idOf(key), content, content.savedAtMs);
       if ((skill === undefined || summary.skill === skill) && (workspace === undefined || summary.workspace === workspace)) found.push(summary);
     }

@@ -1,10 +1,6 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
-import type { Range, ReadOptions, Revision, Snapshot, Store } from "../../store/store.ts";
+import type { Range, ReadOptions, Snapshot, Store, StorePosition } from "../../store/store.ts";
 
-export interface PinnedMoment {
-  readonly revision: Revision;
-  readonly nowMs: number;
-}
 export interface ListRead {
   readonly ranges: Range | readonly Range[];
   readonly options?: ReadOptions;
@@ -14,7 +10,7 @@ export interface ListRead {
  * Lists as of one revision, read side by side as they are now: their past may be long. Only where somebody wrote in between are those that
  * were read earlier read again, as of the newest of them.
  */
-export async function readLists(store: Store, lists: readonly ListRead[]): Promise<PinnedMoment & { readonly lists: readonly Snapshot[] }> {
+export async function readLists(store: Store, lists: readonly ListRead[]): Promise<StorePosition & { readonly lists: readonly Snapshot[] }> {
   const read = await Promise.all(lists.map(({ ranges, options }) => store.read(ranges, options)));
   const revision = Math.max(...read.map((list) => list.revision));
   const nowMs = Math.max(...read.map((list) => list.nowMs));
@@ -25,13 +21,17 @@ export async function readLists(store: Store, lists: readonly ListRead[]): Promi
   return { revision, nowMs, lists: await Promise.all(same) };
 }
 
-/** The store as of a moment that is still being found out: a read waits for it, a search does not. */
-export function storeAt(store: Store, moment: Promise<PinnedMoment>): Store {
+/** The store as of a moment that is still being found out: reads wait for it, a search does not. */
+export function storeAt(store: Store, moment: Promise<StorePosition>): Store {
   const read = async (ranges: Range | readonly Range[], options: ReadOptions = {}): Promise<Snapshot> => {
     const { revision, nowMs } = await moment;
     return { ...(await store.read(ranges, { ...options, at: revision, liveAtMs: nowMs })), nowMs };
   };
-  return { ...store, read };
+  const position = async (): Promise<StorePosition> => {
+    const { revision, nowMs } = await moment;
+    return { revision, nowMs };
+  };
+  return { ...store, position, read };
 }
 
 const attemptsMax = 4;

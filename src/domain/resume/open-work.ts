@@ -4,26 +4,20 @@ import { readTogether } from "../../store/read-together.ts";
 import type { Entry, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
+import type { Lease } from "../leases/lease.ts";
+import { toHold } from "../leases/lease.ts";
 import type { Run } from "../workflows/workflow.ts";
-import { isFinished } from "../workflows/workflow.ts";
+import { isFinished, toRun } from "../workflows/workflow.ts";
+import type { RunView } from "../workflows/workflows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { noWorkspaceId } from "../workspace/workspace.ts";
 
-export interface OpenRun {
-  readonly runId: string;
-  readonly name: string;
-  readonly lastStep: number;
-  readonly holder: string;
-  readonly token: Revision;
+export interface OpenRun extends Pick<RunView, "runId" | "name" | "lastStep">, Pick<Lease, "holder" | "token"> {
   /** Absent: the claim has lapsed, and nobody has taken the run since. */
   readonly expiresAtMs?: number;
   readonly revision: Revision;
 }
-export interface OpenLease {
-  readonly resource: string;
-  readonly holder: string;
-  readonly token: Revision;
-  readonly expiresAtMs: number;
+export interface OpenLease extends Pick<Lease, "resource" | "holder" | "token" | "expiresAtMs"> {
   readonly revision: Revision;
 }
 export interface OpenWork {
@@ -58,16 +52,17 @@ async function lookForOpenWork({ store }: Pick<Scope, "store">, { holder, worksp
   const leases: OpenLease[] = [];
   for (const [i, resource] of resources.entries()) {
     const hold = holders[i] as Entry;
-    const held = { holder: holderOf(hold), token: hold.revision };
+    const { holder: name, workspace: where } = toHold(hold);
+    const held = { holder: name, token: hold.revision };
     const deadline = byKey.get(leaseKeys.deadline(resource));
     const runId = workflowKeys.runOfResource(resource);
     const runEntry = runId === undefined ? undefined : byKey.get(workflowKeys.run(runId));
     if (runId !== undefined && runEntry !== undefined) {
-      const run = runEntry.value as unknown as Run;
+      const run = toRun(runEntry);
       if (isFinished(run) || isElsewhere(run, workspace) || (deadline === undefined && holder === undefined)) continue;
       const revision = Math.max(runEntry.revision, deadline?.revision ?? 0);
       runs.push({ runId, name: run.name, lastStep: run.lastStep, ...held, expiresAtMs: deadline?.expiresAtMs, revision });
-    } else if (deadline !== undefined && !isElsewhere({ tags: {}, workspace: (hold.value as { workspace?: string }).workspace }, workspace))
+    } else if (deadline !== undefined && !isElsewhere({ tags: {}, workspace: where }, workspace))
       leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
   }
   // Where not all can be shown, the newest are.
@@ -89,7 +84,7 @@ async function findHolders({ store }: Pick<Scope, "store">, holder: string | und
   return { holders, more: true };
 }
 
-const holderOf = (entry: Entry): string => (entry.value as { holder: string }).holder;
+const holderOf = (entry: Entry): string => toHold(entry).holder;
 
 /** Of another workspace than this one: by the tag that somebody gave it, else by where it was created. What belongs nowhere is everybody's. */
 export function isElsewhere({ tags, workspace: recorded }: Pick<Run, "tags" | "workspace">, workspace: Workspace | undefined): boolean {

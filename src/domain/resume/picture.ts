@@ -1,6 +1,6 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import { keyRange } from "../../store/ranges.ts";
-import type { Entry, LogPage, LogQuery, LogRow, Range, Revision, Store } from "../../store/store.ts";
+import type { Entry, LogPage, LogQuery, LogRow, Range, Revision, Store, StorePosition } from "../../store/store.ts";
 import { searchEntries } from "../journal/find-entries.ts";
 import { globalJournal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
@@ -8,14 +8,14 @@ import { toJournalEntry } from "../journal/journal-entry.ts";
 import { journalKeys, leaseKeys, researchKeys, stateKeys, workflowKeys, workspaceKeys } from "../keyspace.ts";
 import type { RecalledNote } from "../knowledge/recall.ts";
 import { recallNotes } from "../knowledge/recall.ts";
+import { toHold } from "../leases/lease.ts";
 import type { CheckpointSummary } from "../research/list-checkpoints.ts";
-import { listCheckpoints } from "../research/list-checkpoints.ts";
+import { listCheckpoints, toSummary } from "../research/list-checkpoints.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Changes, ThingChanged } from "./changes.ts";
 import { changedRanges, drawChanges } from "./changes.ts";
 import type { Caller, JournalPicture } from "./journal-picture.ts";
 import { drawJournal } from "./journal-picture.ts";
-import type { PinnedMoment } from "./one-revision.ts";
 import { readLists, storeAt, unlessCompacted } from "./one-revision.ts";
 import type { RunDetails, WorkPicture, WorkRun } from "./work-picture.ts";
 import { chooseWork, detailRanges, detailsOf, drawWork, workLimits, workRanges } from "./work-picture.ts";
@@ -32,7 +32,7 @@ export interface PictureQuery extends Caller {
 }
 
 /** Everything a pack may tell, as of one revision. */
-export interface Picture extends PinnedMoment {
+export interface Picture extends StorePosition {
   readonly journal: JournalPicture;
   readonly work: WorkPicture;
   readonly detailsOf: (run: WorkRun) => RunDetails;
@@ -90,7 +90,7 @@ async function draw(store: Store, query: PictureQuery): Promise<Picture> {
 
   const isOwnHold = (hold: Entry): boolean => {
     const runId = workflowKeys.runOfResource(leaseKeys.resourceOfHolder(hold.key));
-    return (hold.value as { readonly holder: string }).holder === agent || (runId !== undefined && claimedHere(runId, hold.revision));
+    return toHold(hold).holder === agent || (runId !== undefined && claimedHere(runId, hold.revision));
   };
   const candidates = chooseWork(lists.holders, lists.claimed, lists.ready, rowsUntilNow(runRows), isOwnHold);
   const ownIds = rowsUntilNow(ownRows).flatMap(({ key }) => (journalKeys.entries.start === key.slice(0, journalKeys.entries.start.length) ? [journalKeys.idOf(key)] : []));
@@ -154,7 +154,7 @@ const byKey = (entries: readonly Entry[]): Map<string, Entry> => new Map(entries
 const readAll = async (store: Store, ranges: readonly Range[]): Promise<readonly Entry[]> =>
   ranges.length === 0 ? [] : (await store.read(ranges, { charactersMax: valueCharactersMax })).entries;
 
-interface Indexes extends PinnedMoment {
+interface Indexes extends StorePosition {
   readonly entryIds: readonly string[];
   readonly holders: readonly Entry[];
   readonly claimed: readonly Entry[];
@@ -188,7 +188,7 @@ async function readIndexes(store: Store, { id, name, formerIds }: Workspace): Pr
     holders: entriesOf(2),
     claimed: entriesOf(3),
     ready: entriesOf(4),
-    research: entriesOf(5).map(({ value }) => value as unknown as CheckpointSummary),
+    research: entriesOf(5).map(toSummary),
     isOnlyHere: entriesOf(6).every(({ key }) => [id, ...formerIds].includes(workspaceKeys.idOf(key))),
     keys: entriesOf(7),
   };

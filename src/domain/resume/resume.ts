@@ -1,8 +1,8 @@
 import type { Entry, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { researchKeys, stateKeys } from "../keyspace.ts";
-import { fullName } from "../knowledge/note.ts";
-import type { ResearchContent } from "../research/checkpoint.ts";
+import { fullName, toNoteContent } from "../knowledge/note.ts";
+import { toResearch } from "../research/checkpoint.ts";
 import { onOneLine, plainName, quoteMark } from "../stored-text.ts";
 import type { RepositoryState } from "../workspace/repository-state.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -140,7 +140,7 @@ const noteItems = ({ notes, nowMs, changes }: Picture, tier: number): readonly P
 
 function researchItems({ research, nowMs }: Picture, tier: number): readonly PackItem[] {
   if (research === undefined) return [];
-  const { coreQuestion, thesis, confidence, openQuestions } = research.value as unknown as ResearchContent;
+  const { coreQuestion, thesis, confidence, openQuestions } = toResearch(research);
   const line = (text: string): string => `${quoteMark}${onOneLine(text, shownMax.line)}`;
   return [
     {
@@ -160,14 +160,7 @@ function changesSection({ changes, currentOf, journal }: Picture, sinceRevision:
   const items = changes.things.slice(0, shownMax.changes).map((thing, i): PackItem => {
     const { kind, name, by, times } = thing;
     const now = currentOf(thing);
-    const what =
-      now === undefined
-        ? " is gone"
-        : kind === "key"
-          ? ` = ${valueText(now)}`
-          : kind === "note"
-            ? `: ${onOneLine((now.value as { readonly content: string }).content, shownMax.value)}`
-            : "";
+    const what = now === undefined ? " is gone" : kind === "key" ? ` = ${valueText(now)}` : kind === "note" ? `: ${onOneLine(toNoteContent(now).content, shownMax.value)}` : "";
     return {
       counts: "changes",
       lines: [`${quoteMark}${kind} ${onOneLine(name, shownMax.line)}${what} (${onOneLine(by, 60)}${times > 1 ? `, ${times} changes` : ""})`],

@@ -2,8 +2,9 @@ import type { Json } from "../../kernel/json.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Entry, LogRow, Range, Revision } from "../../store/store.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
+import { toHold } from "../leases/lease.ts";
 import type { Run } from "../workflows/workflow.ts";
-import { isFinished } from "../workflows/workflow.ts";
+import { isFinished, toRun } from "../workflows/workflow.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { isElsewhere } from "./open-work.ts";
 
@@ -94,7 +95,7 @@ export function drawWork(
 ): WorkPicture {
   const held = holds.flatMap((hold) => {
     const runId = runOf(hold);
-    const { holder } = hold.value as { readonly holder: string };
+    const { holder } = toHold(hold);
     return runId === undefined ? [] : [{ runId, holder, token: hold.revision, expiresAtMs: byKey.get(leaseKeys.deadline(resourceOf(hold)))?.expiresAtMs }];
   });
   const agent = given ?? held.find(({ runId, token }) => claimedHere(runId, token))?.holder;
@@ -103,7 +104,7 @@ export function drawWork(
     const entry = byKey.get(workflowKeys.run(runId));
     const hold = held.find((each) => each.runId === runId);
     if (entry !== undefined)
-      all.set(runId, { runId, run: entry.value as unknown as Run, revision: entry.revision, changedAtMs: entry.updatedAtMs, holder: hold?.holder, expiresAtMs: hold?.expiresAtMs });
+      all.set(runId, { runId, run: toRun(entry), revision: entry.revision, changedAtMs: entry.updatedAtMs, holder: hold?.holder, expiresAtMs: hold?.expiresAtMs });
   }
   const runs = [...all.values()];
   const isOpenHere = ({ run }: WorkRun): boolean => !isFinished(run) && !isElsewhere(run, workspace);
@@ -116,7 +117,7 @@ export function drawWork(
   const wasLeft = ({ runId, holder }: WorkRun): boolean => holder !== undefined || !ready.includes(runId);
   const waiting = ready.flatMap((runId) => free.filter((run) => run.runId === runId && !wasLeft(run)));
   const leases = holds.flatMap((hold): WorkLease[] => {
-    const { holder, workspace: where } = hold.value as { readonly holder: string; readonly workspace?: string };
+    const { holder, workspace: where } = toHold(hold);
     if (runOf(hold) !== undefined || isElsewhere({ tags: {}, workspace: where }, workspace)) return [];
     const deadline = byKey.get(leaseKeys.deadline(resourceOf(hold)));
     return [{ resource: resourceOf(hold), holder, expiresAtMs: deadline?.expiresAtMs, revision: deadline?.revision ?? hold.revision }];

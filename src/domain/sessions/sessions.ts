@@ -6,6 +6,7 @@ import { readVersion } from "../../store/read-version.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { sessionKeys } from "../keyspace.ts";
+import { anyObject, storedAs } from "../stored-record.ts";
 
 export interface SavedSession {
   readonly sessionId: string;
@@ -51,13 +52,15 @@ export async function saveSession(scope: Scope, { sessionId, context, ttlMs, exp
   });
 }
 
+const toContext = storedAs(anyObject);
+
 export async function readSession({ store }: Scope, sessionId: string, version?: number): Promise<SavedSession | undefined> {
   requireKey(sessionId, "session_id");
   const key = sessionKeys.key(sessionId);
   const entry = (await store.read(keyRange(key))).entries[0];
   if (entry !== undefined && (version === undefined || version === entry.version))
-    return { sessionId, context: entry.value as JsonObject, version: entry.version, savedAtMs: entry.createdAtMs, updatedAtMs: entry.updatedAtMs, expiresAtMs: entry.expiresAtMs };
+    return { sessionId, context: toContext(entry), version: entry.version, savedAtMs: entry.createdAtMs, updatedAtMs: entry.updatedAtMs, expiresAtMs: entry.expiresAtMs };
   if (version === undefined) return undefined;
   const row = await readVersion(store, key, version);
-  return row && { sessionId, context: row.value as JsonObject, version, savedAtMs: row.atMs, updatedAtMs: row.atMs, expiresAtMs: row.expiresAtMs };
+  return row && { sessionId, context: toContext(row), version, savedAtMs: row.atMs, updatedAtMs: row.atMs, expiresAtMs: row.expiresAtMs };
 }

@@ -2,7 +2,7 @@ import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { futureRevisionError } from "../../store/engine-rules.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
-import { everything, keyRange } from "../../store/ranges.ts";
+import { keyRange } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { stateKeys } from "../keyspace.ts";
@@ -33,7 +33,7 @@ export async function* watchState({ store }: Pick<Scope, "store">, { key, prefix
   if (key !== undefined && prefix !== undefined) throw invalidInput("prefix", "give either key or prefix, not both");
   if (key !== undefined) requireKey(key);
   const range = key !== undefined ? keyRange(stateKeys.key(key)) : stateKeys.prefix(prefix ?? "");
-  const { revision } = await store.read(everything, { limit: 1, values: false });
+  const { revision } = await store.position();
   // Waiting for it would look like a quiet store: the caller has mixed up its stores, or this one was set back.
   if (after !== undefined && after > revision) throw futureRevisionError(after, revision);
   for await (const change of store.watch(range, after ?? revision, signal)) {

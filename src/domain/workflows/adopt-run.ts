@@ -11,7 +11,7 @@ import { workflowKeys } from "../keyspace.ts";
 import { requireTime } from "../read-fields.ts";
 import { listingWrites, runWrites } from "./run-index.ts";
 import type { Run } from "./workflow.ts";
-import { isFinished } from "./workflow.ts";
+import { isFinished, toRun } from "./workflow.ts";
 import { requireRunId, requireTags } from "./workflows.ts";
 
 export interface ForeignRun {
@@ -61,7 +61,8 @@ export async function adoptRun(scope: Scope, foreign: ForeignRun, options: Adopt
   };
   const whole: Run = isFinished(run) ? run : { ...run, indexed: { zone: "ready" } };
   return adopt(scope, options, async () => {
-    const here = (await scope.store.read(keyRange(runKey))).entries[0]?.value as unknown as Run | undefined;
+    const [entry] = (await scope.store.read(keyRange(runKey))).entries;
+    const here = entry && toRun(entry);
     const kept = await readOutputs(scope.store, foreign);
     const missing = steps.filter(({ step, output }) => kept.get(step) !== canonicalJson(output));
     if (here !== undefined) return { landing: missing.length === 0 && isSameRun(here, whole) ? "same" : "different" };

@@ -8,7 +8,7 @@ import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import { extendWrite, leaseIn, leaseRanges, takeWrites } from "../leases/lease.ts";
 import { runWrites } from "./run-index.ts";
 import type { Run } from "./workflow.ts";
-import { claimed, isFinished, requireUnfinished } from "./workflow.ts";
+import { claimed, isFinished, requireUnfinished, toRun, toTags } from "./workflow.ts";
 import { historySubjectOf, requireRun, requireRunId } from "./workflows.ts";
 
 export type ClaimResult =
@@ -98,8 +98,6 @@ const taggedPage = 500;
 const requeuePage = 64;
 /** A worker looking for one run puts back this many pages at most; the next one goes on. */
 const requeuePagesMax = 16;
-/** An empty range: read for the store's clock alone. */
-const nothing = { start: "", end: "" };
 
 /**
  * Workers that lost a race would meet again at the next run, and the next: after a conflict each starts at another place
@@ -115,7 +113,7 @@ async function* readyRuns({ store }: Scope, tags: readonly Tag[], startAt: numbe
   let skip = startAt;
   for (;;) {
     const { entries, more } = await store.read(range, { limit: tags.length > 1 ? taggedPage : readyPage });
-    const fitting = entries.filter((entry) => hasTags({ tags: entry.value as Run["tags"] }, tags));
+    const fitting = entries.filter((entry) => hasTags({ tags: toTags(entry) }, tags));
     const begin = fitting.length === 0 ? 0 : skip % fitting.length;
     for (const entry of [...fitting.slice(begin), ...fitting.slice(0, begin)]) yield workflowKeys.idOf(entry.key);
     skip = 0;
@@ -132,7 +130,7 @@ async function* readyRuns({ store }: Scope, tags: readonly Tag[], startAt: numbe
 async function requeueLapsed(scope: Scope): Promise<void> {
   const { store, writer } = scope;
   for (let page = 0; page < requeuePagesMax; page += 1) {
-    const { nowMs } = await store.read(nothing);
+    const { nowMs } = await store.position();
     const due = await store.read(workflowKeys.claimed.dueBy(nowMs), { limit: requeuePage, values: false });
     // Side by side, so that they share one trip to the disk.
     await Promise.all(
@@ -141,7 +139,7 @@ async function requeueLapsed(scope: Scope): Promise<void> {
         const snapshot = await store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]);
         const found = snapshot.entries.find((candidate) => candidate.key === workflowKeys.run(runId));
         if (found === undefined) return store.commit({ writes: [{ op: "delete", key: entry.key }], writer });
-        const run = found.value as unknown as Run;
+        const run = toRun(found);
         const { live } = leaseIn(snapshot, workflowKeys.resource(runId));
         const after: Run = { ...run, indexed: live === undefined ? { zone: "ready" } : { zone: "claimed", lookAtMs: live.expiresAtMs } };
         return store.commit({ checks: [{ key: found.key, revision: found.revision }], writes: runWrites(runId, run, after, undefined), writer });

@@ -8,7 +8,8 @@ import { workflowKeys } from "../keyspace.ts";
 import { leaseIn, leaseRanges } from "../leases/lease.ts";
 import { hasTags } from "./claims.ts";
 import { readSteps } from "./read-steps.ts";
-import type { Run, RunStatus } from "./workflow.ts";
+import type { RunStatus } from "./workflow.ts";
+import { toRun } from "./workflow.ts";
 import type { RunView } from "./workflows.ts";
 import { requireRun, toRunView } from "./workflows.ts";
 
@@ -40,7 +41,7 @@ const scannedUsually = 2_000;
 /** Runs as of one revision, however many reads that takes. */
 export async function findRuns({ store }: Scope, input: FindInput): Promise<FoundRuns> {
   if (!input.claimable) return readTogether(store, (together) => lookForRuns({ store: together }, input));
-  const { nowMs } = await store.read({ start: "", end: "" });
+  const { nowMs } = await store.position();
   const due = workflowKeys.claimed.dueBy(nowMs + lapsingMs);
   return readTogether(store, async (together) => {
     // The past of both indexes is full of runs that have moved on: their first page is read as it is now, before anything else.
@@ -138,7 +139,7 @@ async function readRuns({ store }: Reader, runIds: readonly string[]): Promise<(
     if (entry === undefined) return undefined;
     const resource = workflowKeys.resource(runId);
     const claim = leaseIn({ entries: leaseRanges(resource).flatMap((range) => pick(range.start)) }, resource);
-    return toRunView(runId, entry.value as unknown as Run, entry.updatedAtMs, claim);
+    return toRunView(runId, toRun(entry), entry.updatedAtMs, claim);
   });
 }
 

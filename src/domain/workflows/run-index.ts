@@ -2,6 +2,7 @@ import type { Json } from "../../kernel/json.ts";
 import type { Write } from "../../store/store.ts";
 import type { Tag } from "../keyspace.ts";
 import { workflowKeys } from "../keyspace.ts";
+import { toStored } from "../stored-record.ts";
 import type { Run } from "./workflow.ts";
 
 /**
@@ -25,15 +26,12 @@ const indexKeys = (runId: string, run: Run): string[] => {
 
 const marker: Json = null;
 
-/** JSON has no undefined; members that are not set are left out. */
-const storable = (run: Run): Json => Object.fromEntries(Object.entries(run).filter(([, member]) => member !== undefined)) as Json;
-
 /** The run record and its place in the index, after a change. `record`: what history says; undefined = another write says it. */
 export function runWrites(runId: string, before: Run | undefined, after: Run, op: string | undefined): Write[] {
   const oldKeys = before === undefined ? [] : indexKeys(runId, before);
   const newKeys = indexKeys(runId, after);
   return [
-    { op: "put", key: workflowKeys.run(runId), value: storable(after), record: op === undefined ? undefined : { kind: "workflow", op, subject: runId } },
+    { op: "put", key: workflowKeys.run(runId), value: toStored(after), record: op === undefined ? undefined : { kind: "workflow", op, subject: runId } },
     ...oldKeys.filter((key) => !newKeys.includes(key)).map((key): Write => ({ op: "delete", key })),
     // The tags stand beside the key, so that a search for several of them need not read the runs.
     ...newKeys.filter((key) => !oldKeys.includes(key)).map((key): Write => ({ op: "put", key, value: after.tags })),

@@ -1,6 +1,7 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import type { LeaseRecord } from "../leases/lease.ts";
+import { anyJson, arrayOf, either, enumOf, mapOf, number, object, optional, storedAs, string } from "../stored-record.ts";
 
 /** What a run is and may become, without a store: every function here is pure. */
 
@@ -33,6 +34,29 @@ export interface Run {
   readonly result?: Json;
   readonly error?: Json;
 }
+
+export const runForm = object<Run>({
+  name: string,
+  tags: mapOf(string),
+  workspace: optional(string),
+  priority: number,
+  status: enumOf(runStatuses),
+  lastStep: number,
+  attempts: number,
+  createdAtMs: number,
+  startedAtMs: optional(number),
+  place: string,
+  endedBy: optional(object({ agentId: string, token: number })),
+  formerAgents: arrayOf(string),
+  indexed: optional(either(object({ zone: enumOf(["ready"]) }), object({ zone: enumOf(["claimed"]), lookAtMs: number }))),
+  result: optional(anyJson),
+  error: optional(anyJson),
+});
+
+export const toRun = storedAs(runForm);
+
+/** The tags that stand beside an unclaimed run's place in line. */
+export const toTags = storedAs(mapOf(string));
 
 const formerAgentsMax = 64;
 

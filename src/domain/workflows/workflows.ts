@@ -12,30 +12,17 @@ import type { HistorySubject, LeaseRecord } from "../leases/lease.ts";
 import { dropWrites, extendWrite, leaseIn, leaseRanges } from "../leases/lease.ts";
 import { listingWrites, runWrites } from "./run-index.ts";
 import type { Ending, Reporter, Run, RunStatus } from "./workflow.ts";
-import { ended, givenBack, isFinished, requireMayReport, shownStatus, stepDone } from "./workflow.ts";
+import { ended, givenBack, isFinished, requireMayReport, shownStatus, stepDone, toRun } from "./workflow.ts";
 
 /** A run as callers see it. */
-export interface RunView {
+export interface RunView extends Pick<Run, "name" | "status" | "tags" | "priority" | "lastStep" | "attempts" | "createdAtMs" | "startedAtMs" | "place" | "result" | "error"> {
   readonly runId: string;
-  readonly name: string;
-  readonly status: RunStatus;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly priority: number;
   /** The present or last holder; undefined when the run was never claimed or was given back. */
   readonly agentId?: string;
   readonly token?: number;
   /** When the live claim ends; undefined without a live claim. */
   readonly claimExpiresAtMs?: number;
-  readonly lastStep: number;
-  readonly attempts: number;
-  readonly createdAtMs: number;
-  /** When the first worker took it. */
-  readonly startedAtMs?: number;
-  /** Its place among all runs, by age. */
-  readonly place: string;
   readonly updatedAtMs: number;
-  readonly result?: Json;
-  readonly error?: Json;
 }
 
 export interface CreateInput {
@@ -68,7 +55,8 @@ export async function createRun(scope: Scope, { name, tags = {}, input, runId = 
   return transact<{ runId: string; name: string }, CreateResult>(scope, {
     async decide() {
       const snapshot = await scope.store.read([keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]);
-      const found = snapshot.entries.find((entry) => entry.key === workflowKeys.run(runId))?.value as unknown as Run | undefined;
+      const entry = snapshot.entries.find(({ key }) => key === workflowKeys.run(runId));
+      const found = entry && toRun(entry);
       if (found !== undefined) return { answer: { runId, name: found.name, status: shownStatus(found, leaseIn(snapshot, workflowKeys.resource(runId))), created: false } };
       const place = workflowKeys.listPosition(snapshot.revision, ordinal);
       const begun = { status: "created", lastStep: 0, attempts: 0, createdAtMs: snapshot.nowMs, place, formerAgents: [], indexed: { zone: "ready" } } as const;
@@ -225,7 +213,7 @@ export async function requireRun(
   const entry = snapshot.entries.find((candidate) => candidate.key === workflowKeys.run(runId));
   if (entry === undefined)
     throw new HoldfastError("not_found", `There is no run ${JSON.stringify(runId)}.`, { hint: "workflow_discover lists the runs.", details: { run_id: runId } });
-  return { run: entry.value as unknown as Run, revision: entry.revision, updatedAtMs: entry.updatedAtMs, claim: leaseIn(snapshot, workflowKeys.resource(runId)), snapshot };
+  return { run: toRun(entry), revision: entry.revision, updatedAtMs: entry.updatedAtMs, claim: leaseIn(snapshot, workflowKeys.resource(runId)), snapshot };
 }
 
 export const toRunView = (runId: string, run: Run, updatedAtMs: number, claim: LeaseRecord): RunView => ({

@@ -1,6 +1,7 @@
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import type { Range, Snapshot, Store, Write } from "../../store/store.ts";
 import { workspaceKeys } from "../keyspace.ts";
+import { either, nothing, object, storedAs, string } from "../stored-record.ts";
 
 export interface KnownWorkspace {
   readonly id: string;
@@ -16,26 +17,30 @@ export interface FoundBy {
   readonly rootCommit?: string;
 }
 
+const toNamed = storedAs(object<Pick<KnownWorkspace, "name">>({ name: string }));
+/** `null`: git could not tell. */
+const toRoot = storedAs(either(string, nothing));
+
 const namesakesMax = 20;
 
 /** Workspaces something was saved in, by name (also a former one) or by id. */
 export async function findKnownWorkspaces(store: Store, nameOrId: string): Promise<readonly KnownWorkspace[]> {
   const { entries } = await store.read([keyRange(workspaceKeys.id(nameOrId)), workspaceKeys.named.range(nameOrId)], { limit: namesakesMax });
   const byId = entries.find((entry) => entry.key === workspaceKeys.id(nameOrId));
-  if (byId !== undefined) return [{ id: nameOrId, name: (byId.value as { name: string }).name }];
+  if (byId !== undefined) return [{ id: nameOrId, name: toNamed(byId).name }];
   return entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: nameOrId }));
 }
 
 /** Every workspace something was saved in, in the order of their ids. `after`: the last id of the page before. */
 export async function listKnownWorkspaces(store: Store, limit: number, after?: string): Promise<{ readonly workspaces: readonly KnownWorkspace[]; readonly more: boolean }> {
   const { entries, more } = await store.read(after === undefined ? workspaceKeys.ids : rangeAfter(workspaceKeys.ids, workspaceKeys.id(after)), { limit });
-  return { workspaces: entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: (entry.value as { name: string }).name })), more };
+  return { workspaces: entries.map((entry) => ({ id: workspaceKeys.idOf(entry.key), name: toNamed(entry).name })), more };
 }
 
 /** Where a main line began, as `rememberWorkspace` wrote it down. */
 export async function readKnownRoot(store: Store, mainLine: string): Promise<string | null | undefined> {
   const { entries } = await store.read(keyRange(workspaceKeys.root(mainLine)));
-  return entries[0]?.value as string | null | undefined;
+  return entries[0] && toRoot(entries[0]);
 }
 
 export const knownWorkspaceRanges = ({ id, foundBy }: KnownWorkspace): readonly Range[] => [
@@ -46,7 +51,7 @@ export const knownWorkspaceRanges = ({ id, foundBy }: KnownWorkspace): readonly 
 /** Writes to carry in the commit that first uses the workspace, or first uses it under this name. */
 export function rememberWorkspace(snapshot: Pick<Snapshot, "entries">, { id, name, foundBy }: KnownWorkspace): Write[] {
   const known = snapshot.entries.find((entry) => entry.key === workspaceKeys.id(id));
-  return [...(foundBy === undefined ? [] : rememberRoot(snapshot, foundBy)), ...((known?.value as { name?: string } | undefined)?.name === name ? [] : namedWrites(id, name))];
+  return [...(foundBy === undefined ? [] : rememberRoot(snapshot, foundBy)), ...(known !== undefined && toNamed(known).name === name ? [] : namedWrites(id, name))];
 }
 
 const namedWrites = (id: string, name: string): Write[] => [

@@ -30,6 +30,7 @@ import type {
   LogQuery,
   LogRow,
   NamespaceFacts,
+  NewText,
   PreparedCommit,
   Range,
   ReadOptions,
@@ -40,6 +41,7 @@ import type {
   Snapshot,
   StoredRecord,
   StoredRequest,
+  StorePosition,
   WriteOutcome,
 } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
@@ -58,6 +60,11 @@ export class MemoryEngine implements Engine {
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
+  }
+
+  async position(namespace: string): Promise<StorePosition> {
+    const space = this.#open(namespace);
+    return { revision: space.revision, nowMs: this.#now(space) };
   }
 
   async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
@@ -207,10 +214,7 @@ export class MemoryEngine implements Engine {
     const matching = space.log.filter((row) => row.revision > after && row.revision < before && query.ranges.some((range) => inRange(row.key, range)) && wanted(row, query));
     if (query.reverse) matching.reverse();
     const limit = query.limit ?? limits.logRowsMax;
-    const page = wholeRevisions(
-      matching.slice(0, rowsToFetch.again(limit)).map((row) => toLogRow(row, query.values !== false)),
-      limit,
-    );
+    const page = wholeRevisions(withValues(matching.slice(0, rowsToFetch.again(limit)), space.log, query), limit);
     const end = query.reverse ? after : Math.max(after, Math.min(space.revision, before - 1));
     return { rows: page.rows, through: page.cut ? (page.rows.at(-1) as LogRow).revision : end, done: !page.cut, revision: space.revision };
   }
@@ -237,6 +241,19 @@ export class MemoryEngine implements Engine {
       .filter((row) => isLive(row, nowMs))
       .map((row) => ({ key: row.key, revision: row.revision, length: row.index?.length ?? 0, weights: terms.map((term) => weightsOf.get(row)?.get(term) ?? 0) }));
     return { revision: space.revision, documents: indexed.length, totalLength: indexed.reduce((sum, row) => sum + (row.index?.length ?? 0), 0), frequencies, hits };
+  }
+
+  async reindex(namespace: string, texts: readonly NewText[]): Promise<number> {
+    const space = this.#space(namespace);
+    if (restsFrom(space.seal, "compact", this.#now(space))) return 0;
+    let replaced = 0;
+    for (const { key, revision, index } of texts) {
+      const row = space.entries.get(key);
+      if (row?.index === undefined || row.revision !== revision) continue;
+      space.entries.set(key, { ...row, index });
+      replaced += 1;
+    }
+    return replaced;
   }
 
   onChange(namespace: string, notify: () => void): () => void {
@@ -393,6 +410,18 @@ function wanted(row: Row, { recorded }: LogQuery): boolean {
   if (row.record === undefined) return false;
   if (recorded.kinds !== undefined && !recorded.kinds.includes(row.record.kind)) return false;
   return recorded.writer === undefined || row.writer === recorded.writer || row.agent === recorded.writer;
+}
+
+/** Rows as a query wants them, in its order. */
+function withValues(rows: readonly Row[], log: readonly Row[], { values, previous, valuesBytesMax = Number.POSITIVE_INFINITY }: LogQuery): LogRow[] {
+  let bytes = 0;
+  return rows.map((row) => {
+    if (values === false) return toLogRow(row, false);
+    if (bytes >= valuesBytesMax) return { ...toLogRow(row, false), unread: true };
+    const before = previous ? log.findLast(({ key, revision, seq }) => key === row.key && (revision < row.revision || (revision === row.revision && seq < row.seq))) : undefined;
+    bytes += Buffer.byteLength(row.json ?? "") + Buffer.byteLength(before?.json ?? "");
+    return previous ? { ...toLogRow(row, true), previous: parse(before?.json, true) } : toLogRow(row, true);
+  });
 }
 
 const parse = (json: string | undefined, wantValue: boolean): Json => (json === undefined || !wantValue ? null : (JSON.parse(json) as Json));

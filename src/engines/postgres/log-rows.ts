@@ -1,7 +1,8 @@
 import type { Json } from "../../kernel/json.ts";
 import { revisionAt, seqAt } from "../../ledger/log-position.ts";
 import { opOf, recordOf } from "../../ledger/stored-row.ts";
-import type { Entry, LogRow } from "../../store/store.ts";
+import type { Entry, LogQuery, LogRow } from "../../store/store.ts";
+import type { Tables } from "./schema.ts";
 
 /** An entry as answers carry it: from `kv`, or from the log where the past is read. */
 export const entryColumns = (from: string): string => `${from}.k, ${from}.place, ${from}.ver, ${from}.exp, ${from}.created, ${from}.at, ${from}.writer, ${from}.agent`;
@@ -27,6 +28,23 @@ export const nextInChainSql = (from: string, bound: string): string => `CASE WHE
 /** A row of the log; the value last, and only when it is wanted. */
 export const logColumns = (from: string, values: boolean): string =>
   `${["place", "k", "op", "ver", "exp", "at", "writer", "agent", "kind", "act", "subject"].map((column) => `${from}.${column}`).join(", ")}${values ? `, ${from}.v` : ""}`;
+
+export const isBounded = ({ values, previous, valuesBytesMax }: LogQuery): boolean => values !== false && (previous === true || valuesBytesMax !== undefined);
+
+/**
+ * The columns of a page whose values are bounded by the parameter `bytesMax`, and how the row before each is joined where it is wanted, too.
+ * `octet_length` does not unpack a long value: one that is beyond the bound is never read.
+ */
+export function boundedColumns(t: Tables, { previous, reverse }: LogQuery, bytesMax: string): { readonly columns: string; readonly join: string } {
+  const bytes = `coalesce(octet_length(l.v), 0)${previous ? " + coalesce(octet_length(e.v), 0)" : ""}`;
+  const before = `sum(${bytes}) OVER (ORDER BY l.place ${reverse ? "DESC" : "ASC"} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
+  const isRead = `coalesce(${before}, 0) < ${bytesMax}::bigint`;
+  return {
+    columns: `${logColumns("l", false)}, CASE WHEN ${isRead} THEN l.v END, ${previous ? `CASE WHEN ${isRead} THEN e.v END` : "NULL"}, ${isRead}`,
+    join: previous ? ` LEFT JOIN LATERAL (SELECT v FROM ${t.log} WHERE ns = n.id AND place = l.prev LIMIT 1) e ON true` : "",
+  };
+}
+
 export type PgLogRow = readonly [
   place: number,
   k: string,
@@ -40,9 +58,11 @@ export type PgLogRow = readonly [
   act: string | null,
   subject: string | null,
   v?: string | null,
+  previous?: string | null,
+  isRead?: boolean,
 ];
 
-export const toLogRow = ([logPosition, key, op, version, exp, atMs, writer, agent, kind, act, subject, v]: PgLogRow): LogRow => ({
+export const toLogRow = ([logPosition, key, op, version, exp, atMs, writer, agent, kind, act, subject, v, previous, isRead]: PgLogRow, hasPrevious = false): LogRow => ({
   revision: revisionAt(logPosition),
   seq: seqAt(logPosition),
   key,
@@ -54,4 +74,5 @@ export const toLogRow = ([logPosition, key, op, version, exp, atMs, writer, agen
   writer,
   agent: agent ?? undefined,
   record: recordOf(kind, act, subject),
+  ...(isRead === false ? { unread: true } : hasPrevious ? { previous: parse(previous) } : {}),
 });

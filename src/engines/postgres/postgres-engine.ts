@@ -15,6 +15,7 @@ import type {
   LogPage,
   LogQuery,
   NamespaceFacts,
+  NewText,
   PreparedCommit,
   Range,
   ReadOptions,
@@ -25,6 +26,7 @@ import type {
   Snapshot,
   StoredRecord,
   StoredRequest,
+  StorePosition,
 } from "../../store/store.ts";
 import { PostgresChangeSignal } from "./change-signal.ts";
 import type { NamespaceHandle } from "./commit-batch.ts";
@@ -41,6 +43,7 @@ import { PostgresConnections } from "./postgres-connections.ts";
 import { countStatement, readPast, readStatement, toSnapshot } from "./read-entries.ts";
 import { askForPage, isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
 import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
+import { replaceTexts } from "./replace-texts.ts";
 import type { Tables } from "./schema.ts";
 import { prepareStore, tablesIn } from "./schema.ts";
 import { oldestVersion, openServerSession } from "./server.ts";
@@ -122,6 +125,12 @@ class PostgresEngine implements Engine {
     });
   }
 
+  async position(namespace: string): Promise<StorePosition> {
+    const answer = await this.#connections.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)));
+    const { revision, nowMs } = this.#readable(answer, namespace);
+    return { revision, nowMs };
+  }
+
   async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
     const { at } = options;
     if (at !== undefined)
@@ -167,6 +176,10 @@ class PostgresEngine implements Engine {
 
   search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
     return this.#connections.reading((ask) => searchText(ask, this.#tables, this.#clock, namespace, query, (space) => this.#requireReadable(space, namespace)));
+  }
+
+  reindex(namespace: string, given: readonly NewText[]): Promise<number> {
+    return this.#writing(namespace, (tx, namespaceHandle) => replaceTexts(tx, namespaceHandle, given));
   }
 
   onChange(namespace: string, notify: () => void): () => void {

@@ -4,7 +4,7 @@ import { isOneRevision, rowsToFetch } from "../../store/engine-rules.ts";
 import { limits } from "../../store/limits.ts";
 import type { LogPage, LogQuery, Range } from "../../store/store.ts";
 import type { PgLogRow } from "./log-rows.ts";
-import { logColumns, nextInChainSql, toLogRow } from "./log-rows.ts";
+import { boundedColumns, isBounded, logColumns, nextInChainSql, toLogRow } from "./log-rows.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOnce, withNamespace } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
@@ -44,13 +44,21 @@ function askedBy(query: LogQuery, count: number, alias: string, withRanges: bool
   return { values, filters: conditions.map((condition) => ` AND ${condition}`).join(""), direction: query.reverse ? "DESC" : "ASC" };
 }
 
-const shapeOf = ({ ranges, recorded, reverse, values }: LogQuery): string =>
-  [
+const shapeOf = (query: LogQuery): string => {
+  const { ranges, recorded, reverse } = query;
+  return [
     ranges.some((range) => range.start === "" && range.end === undefined) ? "all" : ranges.length === 1 ? "one" : "many",
     recorded === undefined ? "any" : `recorded${recorded.kinds === undefined ? "" : "-kinds"}${recorded.writer === undefined ? "" : "-writer"}`,
     reverse ? "back" : "on",
-    values === false ? "keys" : "values",
+    query.values === false ? "keys" : isBounded(query) ? (query.previous ? "previous" : "bounded") : "values",
   ].join("-");
+};
+
+/** Columns and joins of the rows that are answered; what they need is added to the statement's values. */
+function columnsOf(t: Tables, query: LogQuery, values: unknown[]): { readonly columns: string; readonly join: string } {
+  if (!isBounded(query)) return { columns: logColumns("l", query.values !== false), join: "" };
+  return boundedColumns(t, query, `$${values.push(query.valuesBytesMax ?? Number.MAX_SAFE_INTEGER) + 3}`);
+}
 
 /**
  * By revision, as `LogPaging.spanFrom` says: found out and examined in one statement. Answers, beside the rows, the first and the last revision that was examined.
@@ -59,6 +67,7 @@ export function logByRevision(t: Tables, parameters: readonly unknown[], query: 
   const { values, filters, direction } = askedBy(query, count, "l", true);
   const revision = (logPosition: string): string => `(${logPosition} / ${logPositionOf(1)})`;
   const near = revision("near.place");
+  const { columns, join } = columnsOf(t, query, values);
   const span = query.reverse
     ? `greatest(${revision("$4::bigint")}, ${near} - ${revisionsPerCall - 1}) AS first, ${near} AS last`
     : `${near} AS first, least(${near} + ${revisionsPerCall - 1}, ${revision("$5::bigint")} - 1, n.revision) AS last`;
@@ -66,8 +75,8 @@ export function logByRevision(t: Tables, parameters: readonly unknown[], query: 
     name: `log-${shapeOf(query)}`,
     text: `${withNamespace(t)}, span AS MATERIALIZED (
         SELECT ${span} FROM n CROSS JOIN LATERAL (SELECT place FROM ${t.log} WHERE ns = n.id AND place >= $4 AND place < $5 ORDER BY place ${direction} LIMIT 1) near)
-      SELECT ${factsOnce}, span.first, span.last, ${logColumns("l", query.values !== false)} FROM n LEFT JOIN span ON true LEFT JOIN LATERAL (
-        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.place >= span.first * ${logPositionOf(1)} AND l.place < (span.last + 1) * ${logPositionOf(1)}${filters} ORDER BY l.place ${direction} LIMIT $6) l ON true
+      SELECT ${factsOnce}, span.first, span.last, ${columns} FROM n LEFT JOIN span ON true LEFT JOIN LATERAL (
+        SELECT l.* FROM ${t.log} l WHERE l.ns = n.id AND l.place >= span.first * ${logPositionOf(1)} AND l.place < (span.last + 1) * ${logPositionOf(1)}${filters} ORDER BY l.place ${direction} LIMIT $6) l ON true${join}
       ORDER BY l.place ${direction}`,
     values: [...parameters, ...values],
   };
@@ -84,6 +93,7 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
   // Who has no agent name makes a comparison unknown, and nothing can be counted by that.
   const wanted = `coalesce(l.place < $5${filters}, false)`;
   const row = (logPosition: string): string => `(SELECT * FROM ${t.log} WHERE ns = n.id AND place = ${logPosition} AND place >= $4 LIMIT 1) l`;
+  const { columns, join } = columnsOf(t, query, values);
   // Newest first, a page of each key is enough.
   const enough = query.reverse ? "WHERE w.found < $6" : "";
   return {
@@ -94,9 +104,9 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
         SELECT l.place, l.prev, l.jump, ${wanted}, ${wanted}::int FROM n CROSS JOIN (SELECT DISTINCT place FROM head) h CROSS JOIN LATERAL ${row("h.place")}
         UNION ALL SELECT l.place, l.prev, l.jump, ${wanted}, w.found + ${wanted}::int FROM w CROSS JOIN n CROSS JOIN LATERAL ${row(nextInChainSql("w", "$5"))} ${enough}),
       visited AS MATERIALIZED (SELECT place, wanted FROM w LIMIT ${narrowRowsMax})
-      SELECT ${factsOnce}, greatest((SELECT count(*) FROM head), (SELECT count(*) FROM visited)), NULL, ${logColumns("l", query.values !== false)} FROM n
+      SELECT ${factsOnce}, greatest((SELECT count(*) FROM head), (SELECT count(*) FROM visited)), NULL, ${columns} FROM n
       LEFT JOIN LATERAL (SELECT place FROM visited WHERE wanted ORDER BY place ${direction} LIMIT $6) p ON true
-      LEFT JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = n.id AND place = p.place LIMIT 1) l ON true
+      LEFT JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = n.id AND place = p.place LIMIT 1) l ON true${join}
       ORDER BY l.place ${direction}`,
     values: [...parameters, ...values],
   };
@@ -118,6 +128,6 @@ export const isTooWide = (answer: StatementResult): boolean => ((answer.rows[0]?
 export function toLogPage(answer: StatementResult, space: PgNamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
   const raw = answer.rows as unknown as RawRow[];
   const [, from, to] = raw[0] as RawRow;
-  const rows = rowsIn(raw).map(([, , , ...row]) => toLogRow(row));
+  const rows = rowsIn(raw).map(([, , , ...row]) => toLogRow(row, query.values !== false && query.previous === true));
   return new LogPaging(query, space).page(rows, isByKey || from === null || to === null ? undefined : { from, to });
 }

@@ -5,7 +5,7 @@ import type { LogPage, LogQuery, LogRow } from "../../store/store.ts";
 import { boundsOf, filterOf } from "./key-names.ts";
 import { scriptArguments } from "./lua-script.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
-import { kindPrefix, toLogRow } from "./records.ts";
+import { kindPrefix, parseStored, toLogRow } from "./records.ts";
 import { logScript } from "./redis-scripts.ts";
 
 export async function readLog(scripts: NamespaceScripts, query: LogQuery): Promise<LogPage> {
@@ -20,14 +20,21 @@ export async function readLog(scripts: NamespaceScripts, query: LogQuery): Promi
     recorded: flag(query.recorded !== undefined),
     writer,
     narrow: flag(query.narrow),
+    previous: flag(query.previous),
+    values_bytes_max: query.valuesBytesMax === undefined ? "" : String(query.valuesBytesMax),
     kind_count: String(kinds?.length ?? -1),
   };
   const rest = [...(kinds ?? []).map(kindPrefix), String(query.ranges.length), ...query.ranges.flatMap(filterOf), ...query.ranges.flatMap(boundsOf)];
-  const [factsText, looked, ...flat] = (await scripts.read(logScript, scriptArguments(logScript, named, rest))) as [string, string, ...string[]];
+  const [factsText, looked, ...flat] = (await scripts.read(logScript, scriptArguments(logScript, named, rest))) as [string, string, ...(string | null)[]];
   const facts = scripts.learn(factsText);
   requireUnsealed(facts.seal, "read");
   const paging = new LogPaging(query, facts);
   const fetched: LogRow[] = [];
-  for (let i = 0; i < flat.length; i += 3) fetched.push(toLogRow(flat[i] as string, flat[i + 1] as string, flat[i + 2] as string));
+  const hasPrevious = query.previous === true && query.values !== false;
+  for (let i = 0; i < flat.length; i += 4) {
+    const [id, header, json, previous] = flat.slice(i, i + 4) as [string, string, string | null, string];
+    const row = toLogRow(id, header, json);
+    fetched.push(json === null ? { ...row, unread: true } : hasPrevious ? { ...row, previous: parseStored(previous) } : row);
+  }
   return paging.page(fetched, looked === "" ? undefined : { from: Number(looked), to: Number(looked) });
 }

@@ -21,7 +21,7 @@ export function streamPositionOf(id: string): StreamPosition {
 
 const maybe = (text: string | undefined): number | undefined => (text === undefined || text === "" ? undefined : Number(text));
 const orNone = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
-const parse = (json: string | null | undefined): Json => (json === "" || json === null || json === undefined ? null : (JSON.parse(json) as Json));
+export const parseStored = (json: string | null | undefined): Json => (json === "" || json === null || json === undefined ? null : (JSON.parse(json) as Json));
 
 /** A history record as JSON, its kind first: a filter by kind compares how it begins. */
 export const recordText = (record: HistoryRecord | undefined): string => (record === undefined ? "" : JSON.stringify([record.kind, record.op, record.subject]));
@@ -38,7 +38,7 @@ export function toEntry(key: string, header: string, json: string): Entry {
   const [id = "", , version, created, expiry, at, , writer = "", agent] = header.split(nul);
   return {
     key,
-    value: parse(json),
+    value: parseStored(json),
     version: Number(version),
     revision: streamPositionOf(id).revision,
     createdAtMs: Number(created),
@@ -69,9 +69,9 @@ function fieldsOf(id: string, header: string) {
   };
 }
 
-export function toLogRow(id: string, header: string, json: string): LogRow {
+export function toLogRow(id: string, header: string, json: string | null): LogRow {
   const { createdAtMs: _created, lapse: _lapse, ...row } = fieldsOf(id, header);
-  return { ...row, value: parse(json) };
+  return { ...row, value: parseStored(json) };
 }
 
 export const toStoredRow = (id: string, header: string, json: string): StoredLogRow => ({ kind: "log", ...fieldsOf(id, header), json: json === "" ? undefined : json });
@@ -79,7 +79,7 @@ export const toStoredRow = (id: string, header: string, json: string): StoredLog
 /** An entry of the past, from the log row that was its newest then. */
 export function toPastEntry(id: string, header: string, json: string): Entry {
   const { seq: _seq, op: _op, record: _record, lapse: _lapse, atMs, ...row } = fieldsOf(id, header);
-  return { ...row, value: parse(json), updatedAtMs: atMs };
+  return { ...row, value: parseStored(json), updatedAtMs: atMs };
 }
 
 export interface RedisNamespaceFacts extends NamespaceFacts {

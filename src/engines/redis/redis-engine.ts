@@ -15,6 +15,7 @@ import type {
   LogPage,
   LogQuery,
   NamespaceFacts,
+  NewText,
   PreparedCommit,
   Range,
   ReadOptions,
@@ -25,6 +26,7 @@ import type {
   Snapshot,
   StoredRecord,
   StoredRequest,
+  StorePosition,
 } from "../../store/store.ts";
 import { RedisChangeSignal } from "./change-signal.ts";
 import type { CommitDone, CommitReply } from "./commit-arguments.ts";
@@ -37,11 +39,11 @@ import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { ScriptRunner } from "./namespace-scripts.ts";
 import { readLive, readPast } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
-import { toRequest } from "./records.ts";
+import { encodeIndex, toRequest } from "./records.ts";
 import type { Driver } from "./redis-connection.ts";
 import { lostAnswer } from "./redis-errors.ts";
 import { RedisRouter } from "./redis-router.ts";
-import { changeMarkScript, commitScript, compactScript, countScript, requestScript, sweepScript } from "./redis-scripts.ts";
+import { changeMarkScript, commitScript, compactScript, countScript, positionScript, reindexScript, requestScript, sweepScript } from "./redis-scripts.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import { parseRedisUrl } from "./redis-url.ts";
 import { searchText } from "./search-text.ts";
@@ -127,6 +129,13 @@ class RedisEngine implements Engine {
       });
   }
 
+  async position(namespace: string): Promise<StorePosition> {
+    const scripts = this.#scripts.of(namespace);
+    const [facts] = (await scripts.read(positionScript, scriptArguments(positionScript, {}))) as [string];
+    const { revision, nowMs } = scripts.show(facts);
+    return { revision, nowMs };
+  }
+
   read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
     const scripts = this.#scripts.of(namespace);
     return options.at === undefined ? readLive(scripts, ranges, options) : readPast(scripts, ranges, options.at, options);
@@ -189,6 +198,17 @@ class RedisEngine implements Engine {
 
   search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
     return searchText(this.#scripts.of(namespace), query);
+  }
+
+  async reindex(namespace: string, texts: readonly NewText[]): Promise<number> {
+    const args = scriptArguments(
+      reindexScript,
+      {},
+      texts.flatMap(({ key, revision, index }) => [key, String(revision), encodeIndex(index)]),
+    );
+    const [replaced, now] = (await this.#scripts.of(namespace).write(reindexScript, args)) as [string, string];
+    this.#scripts.noteShown(namespace, { revision: 0, nowMs: Number(now) });
+    return Number(replaced);
   }
 
   onChange(namespace: string, notify: () => void): () => void {

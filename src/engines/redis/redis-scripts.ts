@@ -9,7 +9,9 @@ import dumpRequests from "./scripts/dump-requests.lua";
 import load from "./scripts/load.lua";
 import log from "./scripts/log.lua";
 import past from "./scripts/past.lua";
+import position from "./scripts/position.lua";
 import read from "./scripts/read.lua";
+import reindex from "./scripts/reindex.lua";
 import request from "./scripts/request.lua";
 import seal from "./scripts/seal.lua";
 import search from "./scripts/search.lua";
@@ -21,8 +23,10 @@ import values from "./scripts/values.lua";
 
 export const commitScript = luaScript(commit, { basis: "write", needs: ["meta", "epoch", "documents", "slots", "batchKeys"], names: ["key_count"] });
 export const sweepScript = luaScript(sweep, { basis: "write", flags: ["allow-oom"], needs: ["meta", "epoch", "documents", "slots"], names: ["limit"] });
+export const reindexScript = luaScript(reindex, { basis: "write", needs: ["meta", "documents"] });
 export const compactScript = luaScript(compact, { basis: "write", flags: ["allow-oom"], needs: ["meta"], names: ["age_ms", "revisions", "tombstones", "limit"] });
 
+export const positionScript = luaScript(position, { basis: "read", needs: ["meta"] });
 export const readScript = luaScript(read, { basis: "read", needs: ["meta"], names: ["limit", "reverse", "values", "looks"] });
 export const valuesScript = luaScript(values, { basis: "none" });
 export const pastScript = luaScript(past, { basis: "read", needs: ["meta", "windows"], names: ["limit", "reverse", "values", "at", "live_at_ms"] });
@@ -32,7 +36,7 @@ export const changeMarkScript = luaScript(standing, { basis: "read", needs: ["me
 export const logScript = luaScript(log, {
   basis: "read",
   needs: ["meta", "filters", "windows", "scan"],
-  names: ["limit", "reverse", "values", "after", "before", "recorded", "writer", "narrow", "kind_count"],
+  names: ["limit", "reverse", "values", "after", "before", "recorded", "writer", "narrow", "previous", "values_bytes_max", "kind_count"],
 });
 export const searchScript = luaScript(search, { basis: "read", needs: ["meta", "documents"], names: ["limit", "area_count"] });
 

@@ -12,6 +12,7 @@ import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId, positionIn } from "./log-id.ts";
 import type { LogTuple, SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow, toRawLogRow } from "./log-rows.ts";
+import { readsValuesLast, withValues } from "./log-values.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
@@ -29,13 +30,20 @@ export function readLog(connection: Connection, space: SqliteNamespaceRow, query
     const fetched = fetch(rowsToFetch.first(limit));
     return fetched !== undefined && isOneRevision(fetched, limit, ({ place }) => revisionAt(place)) ? fetch(rowsToFetch.again(limit)) : fetched;
   };
-  if (last <= after || query.ranges.length === 0) return paging.page([]);
+  const page = (fetched: readonly SqliteLogRow[], examined?: RevisionSpan): LogPage => {
+    const found = paging.page(fetched.map(toLogRow), examined);
+    return readsValuesLast(query) ? { ...found, rows: withValues(connection, space, found.rows, query) } : found;
+  };
+  if (last <= after || query.ranges.length === 0) return page([]);
   const byKey = query.narrow ? fill((count) => fetchByKey(connection, space, query, logPositionOf(after + 1), logPositionOf(last + 1), count)) : undefined;
-  if (byKey !== undefined) return paging.page(byKey.map(toLogRow));
+  if (byKey !== undefined) return page(byKey);
   const nearest = nearestRevision(connection, space, query, after, last);
-  if (nearest === undefined) return paging.page([]);
+  if (nearest === undefined) return page([]);
   const span = paging.spanFrom(nearest);
-  return paging.page(fill((count) => fetchByRevision(connection, space, query, span, count)).map(toLogRow), span);
+  return page(
+    fill((count) => fetchByRevision(connection, space, query, span, count)),
+    span,
+  );
 }
 
 /** The first revision that has rows. */
@@ -54,7 +62,7 @@ function requireUnbroken(space: SqliteNamespaceRow, rows: readonly SqliteLogRow[
 
 function fetchByRevision(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, { from, to }: RevisionSpan, count: number): SqliteLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
-  const sql = `SELECT ${logColumns(query.values !== false)} FROM log
+  const sql = `SELECT ${logColumns(query.values !== false && !readsValuesLast(query))} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
   const found = connection.arrayStatement(sql).all(space.id, logPositionOf(from), logPositionOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as LogTuple[];
@@ -97,7 +105,7 @@ function fetchByKey(connection: Connection, space: SqliteNamespaceRow, query: Lo
       }
     }
   }
-  const rowAt = connection.statement(`SELECT ${logColumns(query.values !== false)} FROM log WHERE id = ${logId("?1", "?2")}`);
+  const rowAt = connection.statement(`SELECT ${logColumns(query.values !== false && !readsValuesLast(query))} FROM log WHERE id = ${logId("?1", "?2")}`);
   const direction = query.reverse ? -1 : 1;
   return [...logPositions]
     .sort((a, b) => direction * (a - b))

@@ -16,6 +16,7 @@ import type {
   LogPage,
   LogQuery,
   NamespaceFacts,
+  NewText,
   PreparedCommit,
   Range,
   ReadOptions,
@@ -26,6 +27,7 @@ import type {
   Snapshot,
   StoredRecord,
   StoredRequest,
+  StorePosition,
 } from "../../store/store.ts";
 import { writeBackup } from "./backup-file.ts";
 import { SqliteChangeSignal } from "./change-signal.ts";
@@ -58,7 +60,7 @@ import type { FileState } from "./store-file-watch.ts";
 import { lostCommitError, lostError, StoreFileWatch } from "./store-file-watch.ts";
 import { readStoredRequest } from "./stored-request.ts";
 import type { TextSearch } from "./text-index.ts";
-import { beginSearch, finishSearch, probeTerms } from "./text-index.ts";
+import { beginSearch, finishSearch, probeTerms, replaceTexts } from "./text-index.ts";
 
 /** How old the last look at the store's names may be when something is read; what is written is looked after each time. */
 const lookEveryMs = 100;
@@ -139,6 +141,10 @@ class SqliteEngine implements Engine {
     }
   }
 
+  position(namespace: string): Promise<StorePosition> {
+    return this.#using(namespace, (_connection, space) => ({ revision: space.revision, nowMs: this.#clock.nowMs(namespace, space) }));
+  }
+
   read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
     return this.#using(namespace, (connection, space) => readEntries(connection, space, this.#clock.nowMs(namespace, space), ranges, options));
   }
@@ -178,6 +184,15 @@ class SqliteEngine implements Engine {
       if (!("turn" in step)) return step;
       await step.turn;
     }
+  }
+
+  reindex(namespace: string, texts: readonly NewText[]): Promise<number> {
+    return this.#writing(({ connection }) => {
+      const space = ensureNamespace(connection, namespace);
+      if (restsFrom(space.seal, "compact", this.#clock.nowMs(namespace, space))) return { keep: false, result: 0 };
+      const result = replaceTexts(connection, space.id, texts);
+      return { keep: result > 0, result };
+    });
   }
 
   onChange(namespace: string, notify: () => void): () => void {

@@ -1,10 +1,11 @@
+import { revisionAt } from "../../ledger/log-position.ts";
 import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../ledger/record-sum.ts";
 import { SearchCandidates } from "../../ledger/search-candidates.ts";
 import { limits } from "../../store/limits.ts";
-import type { IndexedText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
+import type { IndexedText, NewText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { LiveHead } from "./key-chain.ts";
-import { liveHeadColumns, requireLiveHead } from "./key-chain.ts";
+import { liveHeadColumns, readHead, requireLiveHead } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import { keyName, rowName } from "./log-rows.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
@@ -57,6 +58,19 @@ export function removeDocument(connection: Connection, namespaceId: number, key:
   connection.statement("DELETE FROM posting WHERE area = ? AND place = ? AND term IN (SELECT value FROM json_each(?))").get(found.area, found.place, found.terms);
   connection.statement("UPDATE term SET documents = documents - 1, sum = sum + 1 WHERE area = ? AND term IN (SELECT value FROM json_each(?))").get(found.area, found.terms);
   connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").get(found.area, found.terms);
+}
+
+/** What is findable stays so, by other terms: no entry is touched. */
+export function replaceTexts(connection: Connection, namespaceId: number, texts: readonly NewText[]): number {
+  let replaced = 0;
+  for (const { key, revision, index } of texts) {
+    const head = readHead(connection, namespaceId, key);
+    if (head?.findable !== 1 || revisionAt(head.place) !== revision) continue;
+    removeDocument(connection, namespaceId, key);
+    addDocument(connection, namespaceId, key, head.place, index);
+    replaced += 1;
+  }
+  return replaced;
 }
 
 function ensureArea(connection: Connection, namespaceId: number, name: string): number {

@@ -20,6 +20,8 @@ export interface CliRuntime extends AsyncDisposable {
   readonly config: CliConfig;
   readonly log: Log;
   readonly base: ToolBase;
+  /** All namespaces, for commands that move, check or restore whole stores. */
+  readonly engine: Engine;
 }
 
 export interface OpenRequest {

@@ -3,7 +3,6 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCodes, isHoldfastError } from "../../kernel/errors.ts";
 import { shownUrl } from "../../kernel/store-url.ts";
-import { everything } from "../../store/ranges.ts";
 import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import { profiles, selectTools } from "../../tools/profiles.ts";
 import { tokenCost } from "../../tools/token-cost.ts";
@@ -64,8 +63,8 @@ export function checkNode(nodeVersion: string): Finding {
 
 async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promise<Finding[]> {
   const { base, config } = runtime;
-  const health = await base.server.engine.health(base.store.namespace);
-  const { revision } = await base.store.read(everything, { limit: 1, values: false });
+  const health = await base.server.health(base.store.namespace);
+  const { revision } = await base.store.position();
   return [
     { check: "store", status: "ok", says: `${shownUrl(config.store)} (from ${config.origins.store}), namespace ${config.namespace} at revision ${revision}` },
     ...engineFindings(health),
@@ -149,7 +148,7 @@ export async function fileFindings(storeUrl: string): Promise<Finding[]> {
 }
 
 /** Every namespace, through the engine as any reader would, and the engine's files where it has its own. Progress goes to a terminal only. */
-async function readEverything({ base: { server } }: CliRuntime, { stderr }: CliHost): Promise<Finding[]> {
+async function readEverything({ engine }: CliRuntime, { stderr }: CliHost): Promise<Finding[]> {
   let seen = 0;
   const progress =
     (what: string) =>
@@ -157,9 +156,9 @@ async function readEverything({ base: { server } }: CliRuntime, { stderr }: CliH
       seen += count;
       if (stderr.isTTY === true) stderr.write(`\r\u001b[Kchecking ${what}: ${seen} records`);
     };
-  const damaged = new Set(await server.engine.checkFiles(progress("the store's files")));
-  const namespaces = await server.engine.namespaces();
-  for (const namespace of namespaces) for (const record of await checkNamespace(server.engine, namespace, progress(namespace))) damaged.add(record);
+  const damaged = new Set(await engine.checkFiles(progress("the store's files")));
+  const namespaces = await engine.namespaces();
+  for (const namespace of namespaces) for (const record of await checkNamespace(engine, namespace, progress(namespace))) damaged.add(record);
   if (stderr.isTTY === true) stderr.write("\r\u001b[K");
   if (damaged.size === 0)
     return [{ check: "records", status: "ok", says: `${seen} records of ${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} read back whole` }];

@@ -81,13 +81,19 @@ function countOf(namespaces: readonly string[]): string {
 }
 
 /** Namespaces as of one revision each, in a store without writers. */
-async function takeSnapshots(host: CliHost, { base, config }: CliRuntime, scratch: Engine, named: readonly string[] | undefined, signal: AbortSignal): Promise<readonly Side[]> {
+async function takeSnapshots(
+  host: CliHost,
+  { base, config, engine: whole }: CliRuntime,
+  scratch: Engine,
+  named: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<readonly Side[]> {
   const [{ snapshotNamespace }, { readFacts }, { retryingEngine }] = await Promise.all([
     import("../../transfer/stores/copy-namespace.ts"),
     import("../../transfer/stores/change-seal.ts"),
     import("../../transfer/stores/retrying-engine.ts"),
   ]);
-  const engine = retryingEngine(base.server.engine, base.clock, signal);
+  const engine = retryingEngine(whole, base.clock, signal);
   const show = rateLine(host);
   const sides: Side[] = [];
   for (const namespace of await chosenNamespaces(engine, named)) {

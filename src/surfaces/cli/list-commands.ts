@@ -2,6 +2,7 @@ import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { listNamespaces } from "../../domain/overview/list-namespaces.ts";
 import { listWorkspaces } from "../../domain/overview/list-workspaces.ts";
 import { listSessions } from "../../domain/sessions/list-sessions.ts";
+import { openNamespaceStore } from "../../store/namespace-store.ts";
 import { fromCursor, toCursor } from "../../tools/cursor.ts";
 import { toSeconds, toSecondsOrNull } from "../../tools/fields.ts";
 import type { Command } from "./command.ts";
@@ -57,8 +58,9 @@ const namespaceListCommand = listCommand({
   summary: "List the namespaces of the store, with how much each holds",
   details: "The current namespace is the one that --namespace or HOLDFAST_NAMESPACE selects.",
   examples: ["holdfast namespace list", "holdfast namespace list --json"],
-  async read({ base, config }, { limit, cursor }) {
-    const { namespaces, next } = await listNamespaces(base.server.engine, { limit, after: pageAfter("namespaces", cursor) });
+  async read({ base, config, engine }, { limit, cursor }) {
+    const reader = { namespaces: () => engine.namespaces(), storeOf: (namespace: string) => openNamespaceStore(engine, namespace, base.clock) };
+    const { namespaces, next } = await listNamespaces(reader, { limit, after: pageAfter("namespaces", cursor) });
     return { namespaces: namespaces.map((each) => ({ ...each, current: each.namespace === config.namespace })), cursor: cursorAt("namespaces", next) };
   },
 });

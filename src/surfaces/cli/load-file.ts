@@ -29,7 +29,7 @@ export async function loadFile({ host, flags, json }: Invocation, path: string, 
   if (until !== undefined && "revision" in until && wanted.size > 1) throw invalidInput("--at", "a revision belongs to one namespace; choose it with --namespace, or pass a time");
   await using runtime = await host.open(storeFlags(flags));
   if (runtime.config.readOnly && !dryRun) throw new HoldfastError("read_only", `${verb} changes the store, and this command was started read-only.`);
-  const { engine } = runtime.base.server;
+  const { engine } = runtime;
   // The tokens in the file would give its author access to this store's server.
   const asked = verb === "restore" || undoes || flags["with-tokens"] === true ? wanted : withoutTokens(wanted);
   if (asked.size < wanted.size) host.stderr.write("holdfast: left out: the file's access tokens; --with-tokens imports them too\n");

@@ -70,7 +70,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
   );
 }
 
-const engineOf = (runtime: CliRuntime): Engine => runtime.base.server.engine;
+const engineOf = (runtime: CliRuntime): Engine => runtime.engine;
 
 /** The words under which half-done work is found again. */
 const jobName = (namespace: string, url: string): string => `migration of ${JSON.stringify(namespace)} from ${storeAddress(url)}`;

@@ -58,17 +58,17 @@ async function runInPlace({ host, flags, json }: Invocation, file: string | unde
   if (runtime.config.readOnly) throw new HoldfastError("read_only", "restore changes the store, and this command was started read-only.");
   await using scratch = await host.openScratch();
   return await interruptible(host, "stopped; the changes made so far remain. Run the same command to continue.", async (signal) => {
-    const { base, config } = runtime;
+    const { base, config, engine } = runtime;
     const [{ restoreInPlace }, { readFacts }, { Hold }] = await Promise.all([
       import("../../transfer/files/restore-in-place.ts"),
       import("../../transfer/stores/change-seal.ts"),
       import("../../transfer/stores/hold.ts"),
     ]);
-    const side = { engine: base.server.engine, namespace: config.namespace };
+    const side = { engine, namespace: config.namespace };
     const at = file === undefined ? await revisionOf(base.store, until as Until, await readFacts(side)) : undefined;
     const past = file === undefined ? pastOf(base.store, at as Revision) : await pastFrom(runtime, scratch.engine, file, until, signal);
     // Says so now when the past is not there.
-    await past({ start: "", end: "" }, 1);
+    await past(everything, 1);
     const what = file === undefined ? `as of revision ${at}` : `as ${safeText(file)} has it`;
     const question = `Change the namespace ${safeText(JSON.stringify(config.namespace))} back to its state ${what}?`;
     if (!(await confirmed(host, { question, otherwise: "nothing was changed", yes: flags.yes === true, json }))) {
@@ -108,7 +108,7 @@ const pastOf =
     store.read(range, { at, limit });
 
 /** The file's namespace, in a store of its own. */
-async function pastFrom({ base, config }: CliRuntime, engine: CliRuntime["base"]["server"]["engine"], path: string, until: Until | undefined, signal: AbortSignal) {
+async function pastFrom({ base, config }: CliRuntime, engine: CliRuntime["engine"], path: string, until: Until | undefined, signal: AbortSignal) {
   const { loadExport, planLoad } = await import("../../transfer/files/load-export.ts");
   const { openNamespaceStore } = await import("../../store/namespace-store.ts");
   const options = { engine, clock: base.clock, path, into: new Map([[config.namespace, config.namespace]]), until, leaps: false, signal };

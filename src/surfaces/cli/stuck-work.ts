@@ -1,6 +1,7 @@
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { findStuckWork } from "../../domain/overview/stuck-work.ts";
 import { formatDuration } from "../../kernel/duration.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Finding } from "./doctor.ts";
 
@@ -9,8 +10,10 @@ const scannedMax = 200;
 
 /** Work that may wait forever, as findings with a remedy for each. */
 export async function stuckFindings(base: ToolBase): Promise<Finding[]> {
-  const { leases, nowMs } = await readLeaseOverview(base, scannedMax);
-  const { abandoned, longHeld, awaited } = await findStuckWork(base, leases, nowMs);
+  const { abandoned, longHeld, awaited, nowMs } = await readTogether(base.store, async (store) => {
+    const { leases, nowMs: atMs } = await readLeaseOverview({ store }, scannedMax);
+    return { ...(await findStuckWork({ store }, leases, atMs)), nowMs: atMs };
+  });
   return [
     finding(
       "claims",

@@ -66,7 +66,7 @@ const tokenRevokeCommand: Command = {
 
 export const tokenCommands: readonly Command[] = [tokenCreateCommand, tokenListCommand, tokenRevokeCommand];
 
-const scopeOf = ({ base: { server, clock, writer } }: CliRuntime): Scope => ({ store: openReservedStore(server.engine, systemNamespace, clock), clock, writer });
+const scopeOf = ({ base: { clock, writer }, engine }: CliRuntime): Scope => ({ store: openReservedStore(engine, systemNamespace, clock), clock, writer });
 
 function requireWritable({ config }: CliRuntime, what: string): void {
   if (config.readOnly) throw new HoldfastError("read_only", `${what} changes the store, and this command was started read-only.`);

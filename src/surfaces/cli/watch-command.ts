@@ -1,7 +1,6 @@
 import type { WatchInput } from "../../domain/state/watch-state.ts";
 import { watchState } from "../../domain/state/watch-state.ts";
 import { invalidInput } from "../../kernel/errors.ts";
-import { everything } from "../../store/ranges.ts";
 import type { Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { dim, formatTime, safeText, shorten, styleFor, textWidth } from "./terminal-text.ts";
@@ -34,7 +33,7 @@ async function runWatch({ host, flags, words, json }: Invocation): Promise<numbe
   const style = styleFor(host.stdout, runtime.config.colourAllowed, 0);
   let seen = 0;
   if (host.stderr.isTTY) {
-    const { revision } = await runtime.base.store.read(everything, { limit: 1, values: false });
+    const { revision } = await runtime.base.store.position();
     host.stderr.write(`watching ${safeText(pattern)} from revision ${after ?? revision} on; press Ctrl-C to stop\n`);
   }
   try {

@@ -52,7 +52,7 @@ const events: ApiRoute = {
     // A browser that connects again asks for the same address and says in the header how far it got.
     const given = request.lastEventId ?? after;
     // Before the stream begins, so that a refusal is one: with its status, not in the middle of an answer.
-    const { revision } = await request.base.store.read({ start: "", end: "" });
+    const { revision } = await request.base.store.position();
     return { events: stream(request, given === undefined || given === "" ? { revision } : toPosition(given)) };
   },
 };

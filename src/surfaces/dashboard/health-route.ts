@@ -8,11 +8,11 @@ import { readQuery } from "./read-query.ts";
 /** The engine's report, before it is filtered for the caller. A health request always gets an answer, whatever the store does. */
 export async function readHealth({ server, store }: ToolBase): Promise<HealthAnswer> {
   try {
-    const { engine, durability, facts, warnings } = await server.engine.health(store.namespace);
+    const { engine, durability, facts, warnings } = await server.health(store.namespace);
     return { status: "ok", engine, durability, facts, warnings };
   } catch (error) {
     const says = isHoldfastError(error) ? `${error.code}: ${error.message}` : "the store failed with an unknown error";
-    return { status: "error", engine: server.engine.name, durability: "unknown while the store cannot be asked", facts: {}, warnings: [{ about: "store", says }] };
+    return { status: "error", engine: server.engineName, durability: "unknown while the store cannot be asked", facts: {}, warnings: [{ about: "store", says }] };
   }
 }
 

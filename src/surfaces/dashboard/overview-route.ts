@@ -6,6 +6,7 @@ import type { LeaseOverview } from "../../domain/leases/lease-overview.ts";
 import { readLeaseOverview } from "../../domain/leases/lease-overview.ts";
 import type { Gaps, RateMemory } from "../../domain/overview/commit-rate.ts";
 import { newRateMemory, readCommitRate, stepsShown } from "../../domain/overview/commit-rate.ts";
+import type { Counts } from "../../domain/overview/counts.ts";
 import { readCounts } from "../../domain/overview/counts.ts";
 import type { Occupancy, RecentWork } from "../../domain/overview/recent-work.ts";
 import { followWork, knownSince, newRecentWork, occupancyOf } from "../../domain/overview/recent-work.ts";
@@ -14,6 +15,7 @@ import { findStuckWork } from "../../domain/overview/stuck-work.ts";
 import { findRuns } from "../../domain/workflows/find-runs.ts";
 import type { RunView } from "../../domain/workflows/workflows.ts";
 import { formatDuration } from "../../kernel/duration.ts";
+import { readTogether } from "../../store/read-together.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { HealthAnswer, Overview } from "./api.ts";
@@ -63,14 +65,20 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
   };
 }
 
+/** All as of one revision, but for the counts, which are remembered for a moment. */
 async function readOverview(base: ToolBase, memory: Memory, remembered: RememberedCounts, rangeMs: number): Promise<Overview> {
+  const [health, counts] = await Promise.all([readHealth(base), readCounts((range) => remembered.count(base, range))]);
+  return readTogether(base.store, (store) => lookAround({ ...base, store }, memory, { health, counts, rangeMs }));
+}
+
+async function lookAround(
+  base: ToolBase,
+  memory: Memory,
+  { health, counts, rangeMs }: { readonly health: HealthAnswer; readonly counts: Counts; readonly rangeMs: number },
+): Promise<Overview> {
   const { store } = base;
-  const [health, counts, found, { nowMs, revision, leases, more }] = await Promise.all([
-    readHealth(base),
-    readCounts((range) => remembered.count(base, range)),
-    findRuns(base, { tags: [], claimable: false, limit: looked.runs }),
-    readLeaseOverview(base, looked.leases),
-  ]);
+  const { nowMs, revision } = await store.position();
+  const [found, { leases, more }] = await Promise.all([findRuns(base, { tags: [], claimable: false, limit: looked.runs }), readLeaseOverview(base, looked.leases)]);
   const sinceMs = nowMs - rangeMs;
   const [commits, stuck] = await Promise.all([
     readCommitRate(store, memory.rate, { nowMs, revision, gaps: gapsIn(health), stepMs: rangeMs / stepsShown }),

@@ -1,4 +1,5 @@
 import type { Log } from "../../kernel/log.ts";
+import type { Store } from "../../store/store.ts";
 import { activityRoutes } from "./activity-routes.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { healthRoute } from "./health-route.ts";
@@ -18,13 +19,17 @@ export interface ApiOptions {
   readonly readOnly: boolean;
   /** The operator's name. */
   readonly operator: string;
+  /** The system namespace, where access tokens are kept. */
+  readonly system: Store;
+  /** All that the store has. */
+  readonly namespaces: () => Promise<readonly string[]>;
 }
 
 /** Everything the dashboard asks for, one value per route. */
-export function openApiRoutes({ log, readOnly, operator }: ApiOptions): readonly ApiRoute[] {
+export function openApiRoutes({ log, readOnly, operator, system, namespaces }: ApiOptions): readonly ApiRoute[] {
   const counts = new RememberedCounts();
   const routes = [
-    openMeRoute(readOnly),
+    openMeRoute(readOnly, namespaces),
     openOverviewRoute(counts),
     healthRoute,
     ...activityRoutes,
@@ -33,7 +38,7 @@ export function openApiRoutes({ log, readOnly, operator }: ApiOptions): readonly
     ...memoryRoutes,
     searchRoute,
     ...openToolRoutes(log),
-    ...openTokenRoutes(operator, log),
+    ...openTokenRoutes({ operator, log, system }),
   ];
   return readOnly ? routes.filter(({ method, needs }) => method === "GET" || needs === "read") : routes;
 }

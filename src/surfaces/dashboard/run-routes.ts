@@ -120,15 +120,13 @@ const leases: ApiRoute = {
   },
 };
 
-export function toLeaseRow({ resource, holder, token: held, heldSinceMs, expiresAtMs, waiters }: LeaseOverview, names: ReadonlyMap<string, string>): LeaseRow {
-  const runId = workflowKeys.runOfResource(resource);
+export function toLeaseRow({ waiters, ...lease }: LeaseOverview, names: ReadonlyMap<string, string>): LeaseRow {
+  const runId = workflowKeys.runOfResource(lease.resource);
   const runName = names.get(runId ?? "");
+  // The page shows everything an overview knows of a lease: a member that the row lacks does not compile.
+  const shown: Pick<LeaseRow, keyof typeof lease> = lease;
   return {
-    resource,
-    holder,
-    token: held,
-    heldSinceMs,
-    expiresAtMs,
+    ...shown,
     waiting: waiters.length,
     ...(waiters.length === 0 ? {} : { waiters }),
     ...(runId === undefined ? {} : { runId }),

@@ -3,18 +3,21 @@ import { isWithin, roles } from "../../domain/identity/principal.ts";
 import { requireEndsBeforeMaker } from "../../domain/identity/token-maker.ts";
 import type { AccessToken } from "../../domain/identity/tokens.ts";
 import { createToken, listTokens, revokeToken } from "../../domain/identity/tokens.ts";
-import { systemNamespace } from "../../domain/keyspace.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { openReservedStore } from "../../store/namespace-store.ts";
-import type { Scope } from "../../store/transact.ts";
-import type { ToolBase } from "../../tools/run-tool.ts";
+import type { Store } from "../../store/store.ts";
 import type { CreatedToken, TokenRow, TokensAnswer } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
-const scopeOf = ({ server, clock, writer }: ToolBase): Scope => ({ store: openReservedStore(server.engine, systemNamespace, clock), clock, writer });
+interface TokenRoutesOptions {
+  /** The name of the operator of the server. */
+  readonly operator: string;
+  readonly log: Log;
+  /** Where tokens are kept. */
+  readonly system: Store;
+}
 
 const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs, lastUsedAtMs }: AccessToken): TokenRow => ({
   id,
@@ -28,17 +31,17 @@ const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs
 });
 
 /** Administrators of some namespaces see and create tokens for those alone: a token for more would give them more. */
-const listAll: ApiRoute = {
+const listAll = (system: Store): ApiRoute => ({
   method: "GET",
   path: "/api/tokens",
   needs: "admin",
   async handle({ base, principal, query }) {
     readQuery(query, {});
-    const tokens = await listTokens(scopeOf(base));
+    const tokens = await listTokens({ ...base, store: system });
     const view: TokensAnswer = { tokens: tokens.filter(({ namespaces }) => isWithin(principal, namespaces)).map(toRow) };
     return { json: view };
   },
-};
+});
 
 const newToken = z.strictObject({
   name: z.string(),
@@ -47,7 +50,7 @@ const newToken = z.strictObject({
   expiresAtMs: z.int().min(1).optional(),
 });
 
-const create = (operator: string, log: Log): ApiRoute => ({
+const create = ({ operator, log, system }: TokenRoutesOptions): ApiRoute => ({
   method: "POST",
   path: "/api/tokens",
   needs: "admin",
@@ -63,20 +66,20 @@ const create = (operator: string, log: Log): ApiRoute => ({
     if (ttlMs !== undefined && ttlMs < 1) throw invalidInput("expiresAtMs", "must be a time in the future, in milliseconds since 1970");
     const maker = { ...principal, operator };
     requireEndsBeforeMaker(maker, expiresAtMs);
-    const { token, secret } = await createToken(scopeOf(base), { name, role, namespaces, ttlMs }, maker);
+    const { token, secret } = await createToken({ ...base, store: system }, { name, role, namespaces, ttlMs }, maker);
     log("info", "token_created", { token: token.id, name, role, namespaces, by: principal.name });
     const created: CreatedToken = { token: toRow(token), secret };
     return { status: 201, json: created };
   },
 });
 
-const revoke = (log: Log): ApiRoute => ({
+const revoke = ({ log, system }: TokenRoutesOptions): ApiRoute => ({
   method: "DELETE",
   path: "/api/tokens/:id",
   needs: "admin",
   async handle({ base, principal, params, query }) {
     readQuery(query, {});
-    const scope = scopeOf(base);
+    const scope = { ...base, store: system };
     const token = (await listTokens(scope)).find(({ id }) => id === params.id);
     if (token === undefined || !isWithin(principal, token.namespaces) || !(await revokeToken(scope, token.id))) throw new HoldfastError("not_found", "There is no such token.");
     log("info", "token_revoked", { token: token.id, name: token.name, by: principal.name });
@@ -84,5 +87,4 @@ const revoke = (log: Log): ApiRoute => ({
   },
 });
 
-/** `operator`: the operator's name. */
-export const openTokenRoutes = (operator: string, log: Log): readonly ApiRoute[] => [listAll, create(operator, log), revoke(log)];
+export const openTokenRoutes = (options: TokenRoutesOptions): readonly ApiRoute[] => [listAll(options.system), create(options), revoke(options)];

@@ -19,8 +19,6 @@ export interface Readiness {
 /** Many who ask at one moment share one look: asking cannot become a burden. */
 const freshMs = 500;
 const namespacesMax = 64;
-/** An empty range: read for the answer alone. */
-const nothing = { start: "", end: "" };
 
 /**
  * Whether calls can be answered now, what an acknowledged write survives, and what a person should look at. Told of the caller's own namespace:
@@ -34,7 +32,7 @@ export function openReadiness({ engine, clock, version, deadlineMs = 2_000 }: Re
     const done = new AbortController();
     try {
       const late = clock.sleep(deadlineMs, done.signal).then(() => undefined);
-      const health = await Promise.race([Promise.all([engine.read(namespace, [nothing], { limit: 1, values: false }), engine.health(namespace)]).then(([, found]) => found), late]);
+      const health = await Promise.race([Promise.all([engine.position(namespace), engine.health(namespace)]).then(([, found]) => found), late]);
       if (health === undefined) return notReady(`The store did not answer within ${deadlineMs} ms.`, "timeout");
       return { ready: true, facts: { status: "ok", version, ...shown(health), answered_ms: clock.nowMs() - beganMs } };
     } catch (error) {

@@ -76,7 +76,7 @@ export class Tenants {
   /** The namespace is in use, or it is the principal's own by name. */
   async isKnown({ namespaces }: Principal, store: Store): Promise<boolean> {
     if (namespaces !== "*" || store.namespace === this.#options.defaultNamespace) return true;
-    const { revision } = await store.read({ start: "", end: "" }, { limit: 1, values: false });
+    const { revision } = await store.position();
     return revision > 0;
   }
 

@@ -1,6 +1,6 @@
 import { HoldfastError, isHoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
-import { everything, keyRange } from "../../store/ranges.ts";
+import { everything } from "../../store/ranges.ts";
 import type { Range, Revision } from "../../store/store.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { ResourceTarget } from "./resource-uris.ts";
@@ -156,7 +156,7 @@ export class Subscriptions {
   }
 
   async #position(): Promise<Revision> {
-    const { revision } = await this.#base.store.read(keyRange("state/"), { limit: 1, values: false });
+    const { revision } = await this.#base.store.position();
     return revision;
   }
 

@@ -1,8 +1,8 @@
+import { findableText, isFindable } from "../../domain/findable/findable-text.ts";
 import type { Json } from "../../kernel/json.ts";
 import { requireKept } from "../../store/engine-rules.ts";
 import { compareKeys } from "../../store/ranges.ts";
 import type { IndexedText, NamespaceFacts, Revision, StoredKey, StoredLogRow, StoredRecord } from "../../store/store.ts";
-import { findableText, isFindable } from "./findable-text.ts";
 
 /** The state of a namespace at a past revision. Fails if its history does not reach back that far. */
 export function factsAt(facts: NamespaceFacts, at: Revision, lastRow: { readonly revision: Revision; readonly atMs: number } | undefined): NamespaceFacts {

@@ -1,4 +1,5 @@
 import { recordOfKey } from "../../domain/admin/reset.ts";
+import { findableText } from "../../domain/findable/findable-text.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { limits } from "../../store/limits.ts";
@@ -6,7 +7,6 @@ import { partlyDone } from "../../store/partly-done.ts";
 import { compareKeys, everything, isLive, rangeAfter } from "../../store/ranges.ts";
 import type { Check, Entry, Range, Snapshot, Store, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { findableText } from "./findable-text.ts";
 
 /** How often one page may be overtaken by other writers. */
 const attemptsMax = 50;

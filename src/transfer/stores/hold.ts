@@ -44,7 +44,7 @@ export class Hold {
     await changeSeal(this.#side, async (found) => {
       if (this.#options.passesMovers === true && (found?.state === "moving" || found?.state === "moved")) return found;
       if (found?.state !== "moving" || found.to !== this.#options.to) this.#requireHoldable(found);
-      const { nowMs } = await engine.read(namespace, [{ start: "", end: "" }], { limit: 1 });
+      const { nowMs } = await engine.position(namespace);
       const lasting = Object.entries(holdsIn(found)).filter(([, untilMs]) => untilMs > nowMs);
       return copying({ ...Object.fromEntries(lasting), [this.by]: nowMs + holdMs });
     });

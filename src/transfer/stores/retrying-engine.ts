@@ -49,6 +49,7 @@ export function retryingEngine(engine: Engine, clock: Clock, signal?: AbortSigna
         await engine.clear(namespace);
       });
     },
+    position: (namespace) => again(() => engine.position(namespace)),
     read: (namespace, ranges, options) => again(() => engine.read(namespace, ranges, options)),
   };
   return new Proxy(engine, {

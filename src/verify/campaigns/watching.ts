@@ -37,7 +37,7 @@ export async function watching(context: CampaignContext, { lives, writers }: { r
   await Promise.race([last.ready, last.ended]);
   for (const worker of load) worker.kill();
   await Promise.all(load.map((worker) => worker.ended));
-  const { revision } = await arena.store.read({ start: "", end: "" });
+  const { revision } = await arena.store.position();
   // Waiting for one that misses the very last revision would never end: more follow it. One that sees nothing any more is not waited for for ever.
   for (const until = Date.now() + catchUpMs; after < revision && Date.now() < until; ) {
     await arena.store.commit({ writer: "verify", writes: [{ op: "put", key: "end", value: revision }] });

@@ -2,6 +2,7 @@ import { openEngine } from "../../../src/engines/open-store.ts";
 import type { Clock } from "../../../src/kernel/clock.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
+import { engineFacts } from "../../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
@@ -27,7 +28,7 @@ export async function fillDemoStore(url: string): Promise<void> {
     if (tool === undefined) throw new Error(`There is no tool ${name}.`);
     const store = openNamespaceStore(engine, namespace, clock);
     const given = typeof args === "function" ? args(answers) : args;
-    const base = { store, clock, writer, server: { version: "demo", startedAtMs: nowMs, claimTtlMs: 15 * minuteMs, engine } };
+    const base = { store, clock, writer, server: { version: "demo", startedAtMs: nowMs, claimTtlMs: 15 * minuteMs, ...engineFacts(engine) } };
     const outcome = await runTool(tool, given, base, {}, silentLog);
     if (!outcome.ok) throw new Error(`${name} ${JSON.stringify(given)}: ${outcome.error.message}`);
     answers.set(`${name} ${String(given.run_id ?? given.resource_id ?? given.key ?? "")}`, outcome.structured);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { limits } from "../../../src/store/limits.ts";
 import { everything, keyRange, prefixRange } from "../../../src/store/ranges.ts";
-import type { LogQuery } from "../../../src/store/store.ts";
+import type { LogQuery, LogRow } from "../../../src/store/store.ts";
 import { systemWriter } from "../../../src/store/store.ts";
 import type { OpenEngine } from "./fixture.ts";
-import { allRows, codeOf, commit, del, openFixture, put, sweepAll } from "./fixture.ts";
+import { allRows, codeOf, commit, compactAll, del, openFixture, put, sweepAll } from "./fixture.ts";
 
 const record = (kind: string, op: string, subject: string) => ({ kind, op, subject });
 
@@ -20,6 +20,61 @@ export function logCases(open: OpenEngine): void {
       { revision: 1, seq: 1, key: "b", op: "put", version: 1, value: "b", atMs, writer: "ann", agent: "planner" },
       { revision: 2, seq: 0, key: "a", op: "delete", version: 1, value: null, atMs: atMs + 1, writer: "bob", record: record("state", "delete", "a") },
     ]);
+  });
+
+  test("a row has the value that its key had before, where that is asked for", async () => {
+    const { store, engine, clock } = await openFixture(open);
+    await commit(store, [put("a", 1), put("b", { of: "b" })]);
+    await commit(store, [put("a", 2, { ttlMs: 5 }), del("b")]);
+    clock.advance(5);
+    // The put meets what has expired, and comes after its expiry.
+    await commit(store, [put("b", "again"), put("a", [3])]);
+    await commit(store, put("c", null, { ttlMs: 5 }));
+    clock.advance(5);
+    await sweepAll(engine);
+    const told = (rows: readonly LogRow[]) => rows.map(({ key, op, value, previous }) => [key, op, value, previous]);
+    const expected = [
+      ["a", "put", 1, null],
+      ["b", "put", { of: "b" }, null],
+      ["a", "put", 2, 1],
+      ["b", "delete", null, { of: "b" }],
+      ["b", "put", "again", null],
+      ["a", "expire", null, 2],
+      ["a", "put", [3], null],
+      ["c", "put", null, null],
+      ["c", "expire", null, null],
+    ];
+    const rows = await allRows(store, { previous: true });
+    expect(told(rows)).toEqual(expected);
+    expect(told(await allRows(store, { previous: true, reverse: true, limit: 1 }))).toEqual(expected.toReversed());
+    for (const key of ["a", "b", "c"]) expect(await allRows(store, { previous: true, ranges: [keyRange(key)], narrow: true })).toEqual(rows.filter((row) => row.key === key));
+    for (const query of [{}, { values: false }, { previous: true, values: false }]) for (const row of await allRows(store, query)) expect(row).not.toHaveProperty("previous");
+  });
+
+  test("the value before is gone with its row, and with nothing else", async () => {
+    const { store, engine } = await openFixture(open);
+    for (const value of [1, 2, 3]) await commit(store, put("a", value));
+    await commit(store, put("b", 1));
+    await compactAll(engine, { revisions: 2 });
+    const rows = await allRows(store, { previous: true, lenient: true });
+    expect(rows.map(({ key, value, previous }) => [key, value, previous])).toEqual([
+      ["a", 2, null],
+      ["a", 3, 2],
+      ["b", 1, null],
+    ]);
+  });
+
+  test("values end with the row that reaches the bytes allowed; the rows after it are told as unread", async () => {
+    const { store } = await openFixture(open);
+    // Ten bytes of JSON each, in UTF-8.
+    for (const key of ["a", "b", "a", "b"]) await commit(store, put(key, "é".repeat(4)));
+    const unread = async (query: Partial<LogQuery>) => (await allRows(store, query)).map((row) => (row.unread ? [row.key, row.value, "previous" in row] : row.key));
+    expect(await unread({ valuesBytesMax: 21 })).toEqual(["a", "b", "a", ["b", null, false]]);
+    expect(await unread({ valuesBytesMax: 20 })).toEqual(["a", "b", ["a", null, false], ["b", null, false]]);
+    expect(await unread({ valuesBytesMax: 20, previous: true, reverse: true })).toEqual(["b", ["a", null, false], ["b", null, false], ["a", null, false]]);
+    expect(await unread({ valuesBytesMax: 21, previous: true, reverse: true })).toEqual(["b", "a", ["b", null, false], ["a", null, false]]);
+    expect(await unread({ valuesBytesMax: 1, values: false })).toEqual(["a", "b", "a", "b"]);
+    expect(await unread({ valuesBytesMax: 10, narrow: true, ranges: [keyRange("b")] })).toEqual(["b", ["b", null, false]]);
   });
 
   test("every mutation has exactly one row, in order, and the rows add up to the state", async () => {

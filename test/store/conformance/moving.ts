@@ -211,6 +211,7 @@ export function movingCases(open: OpenEngine): void {
     await commit(store, put("b", 2));
     clock.advance(10);
     const reads: (() => Promise<unknown>)[] = [
+      () => store.position(),
       () => store.read(everything),
       () => store.log({ ranges: [everything] }),
       () => store.count(everything),

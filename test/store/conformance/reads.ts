@@ -11,6 +11,28 @@ export function readCases(open: OpenEngine): void {
     expect(await store.count(everything)).toBe(0);
   });
 
+  test("the position is the revision and the time of a read, without an entry", async () => {
+    const { store, clock } = await openFixture(open);
+    expect(await store.position()).toEqual({ revision: 0, nowMs: clock.nowMs() });
+    await commit(store, put("a"));
+    clock.advance(5);
+    await commit(store, [put("a"), put("b", 1, { ttlMs: 10 })]);
+    clock.advance(7);
+    expect(await store.position()).toEqual({ revision: 2, nowMs: clock.nowMs() });
+    const { revision, nowMs } = await store.read(everything);
+    expect(await store.position()).toEqual({ revision, nowMs });
+  });
+
+  test("what a position showed does not go back: neither its time, nor what had expired by it", async () => {
+    const { store, clock } = await openFixture(open);
+    await commit(store, put("a", 1, { ttlMs: 10 }));
+    clock.advance(10);
+    const { nowMs } = await store.position();
+    clock.advance(-5);
+    expect((await store.position()).nowMs).toBe(nowMs);
+    expect(await store.read(everything)).toMatchObject({ nowMs, entries: [] });
+  });
+
   test("an entry says its value, version, revision, times, writer and agent", async () => {
     const { store, clock } = await openFixture(open);
     const createdAtMs = clock.nowMs();

@@ -1,11 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
+import { limits } from "../../../src/store/limits.ts";
 import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
+import { everything } from "../../../src/store/ranges.ts";
 import type { IndexedText, SearchAnswer } from "../../../src/store/store.ts";
 import { propertySeed } from "../../support/property-seed.ts";
 import type { OpenEngine } from "./fixture.ts";
-import { commit, commitBatch, commitOf, del, openFixture, put, sweepAll } from "./fixture.ts";
+import { codeOf, commit, commitBatch, commitOf, del, namespace, openFixture, put, sweepAll } from "./fixture.ts";
 
 const index = (terms: Record<string, number>, area = "notes"): { index: IndexedText } => ({
   index: { area, terms: Object.entries(terms), length: Object.values(terms).reduce((sum, weight) => sum + Math.ceil(weight / 100), 0) },
@@ -65,6 +67,49 @@ export function searchCases(open: OpenEngine): void {
     expect(await store.search({ areas: ["notes"], terms: ["first", "second", "third"] })).toMatchObject({ documents: 1, frequencies: [0, 0, 1], hits: [{ key: "k" }] });
   });
 
+  test("a text that is made anew is found by its new terms, in its new area; the entry is as it was", async () => {
+    const { store, engine, clock } = await openFixture(open);
+    await commit(store, [put("a", 1, index({ old: 100, both: 100 })), put("b", 2, index({ old: 300 })), put("plain", 3)]);
+    clock.advance(5);
+    const before = await store.read(everything);
+    expect(await store.search({ areas: ["notes"], terms: [] })).toMatchObject({ documents: 2, hits: [] });
+    const text = (terms: Record<string, number>) => index(terms, "notes~2");
+    expect(
+      await store.reindex([
+        { key: "a", revision: 1, ...text({ new: 100, both: 50 }) },
+        { key: "plain", revision: 1, ...text({ new: 100 }) },
+        { key: "nowhere", revision: 1, ...text({ new: 100 }) },
+      ]),
+    ).toBe(1);
+    expect(await store.search({ areas: ["notes"], terms: ["old", "both", "new"] })).toMatchObject({ documents: 1, frequencies: [1, 0, 0], hits: [{ key: "b" }] });
+    expect(await store.search({ areas: ["notes~2"], terms: ["old", "both", "new"] })).toMatchObject({
+      documents: 1,
+      frequencies: [0, 1, 1],
+      hits: [{ key: "a", revision: 1, weights: [0, 50, 100] }],
+    });
+    expect(await store.read(everything)).toEqual(before);
+    expect((await store.log({ ranges: [everything] })).rows).toHaveLength(3);
+    // From then on it is an indexed entry like any other.
+    await commit(store, [put("a", 1, index({ newest: 100 })), del("b")]);
+    expect(await store.search({ areas: ["notes", "notes~2"], terms: ["old", "new", "newest"] })).toMatchObject({ documents: 1, frequencies: [0, 0, 1], hits: [{ key: "a" }] });
+    expect(await engine.checkFiles()).toEqual([]);
+  });
+
+  test("a text of an entry that was changed since is left alone, and so is all of a namespace that is being copied", async () => {
+    const { store, engine, clock } = await openFixture(open);
+    await commit(store, put("a", 1, index({ first: 100 })));
+    await commit(store, put("a", 2, index({ second: 100 })));
+    const late = { key: "a", revision: 1, index: index({ late: 100 }).index };
+    expect(await store.reindex([late])).toBe(0);
+    await engine.seal(namespace, { state: "copying", untilMs: clock.nowMs() + 10, holds: { a: clock.nowMs() + 10 } });
+    expect(await store.reindex([{ ...late, revision: 2 }])).toBe(0);
+    clock.advance(10);
+    expect(await store.search({ areas: ["notes"], terms: ["second", "late"] })).toMatchObject({ documents: 1, frequencies: [1, 0] });
+    expect(await store.reindex([{ ...late, revision: 2 }])).toBe(1);
+    expect(await store.reindex([])).toBe(0);
+    expect(await codeOf(store.reindex(Array.from({ length: limits.commitWritesMax + 1 }, () => late)))).toBe("limit_exceeded");
+  });
+
   test("search syntax and hostile text are terms like any other", async () => {
     const { store } = await openFixture(open);
     const hostile = ["a OR b", '"', "*", "NEAR(x)", "'; DROP TABLE posting; --", "\u202e", "\ud800", "__proto__", "constructor"];
@@ -89,13 +134,13 @@ export function searchCases(open: OpenEngine): void {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         run += 1;
-        const namespace = `history ${run}`;
-        const store = openNamespaceStore(engine, namespace, clock);
+        const own = `history ${run}`;
+        const store = openNamespaceStore(engine, own, clock);
         const model = new MemoryEngine(clock);
-        const modelStore = openNamespaceStore(model, namespace, clock);
+        const modelStore = openNamespaceStore(model, own, clock);
         for (const each of steps) {
           if (each.op === "wait") clock.advance(each.ms);
-          else if (each.op === "sweep") for (const one of [engine, model]) await one.sweep(namespace, 100);
+          else if (each.op === "sweep") for (const one of [engine, model]) await one.sweep(own, 100);
           else {
             const write = each.op === "delete" ? del(each.key) : put(each.key, 1, { ttlMs: each.ttlMs, ...(each.text === undefined ? {} : index(each.text, each.area)) });
             for (const one of [store, modelStore]) await commit(one, write);

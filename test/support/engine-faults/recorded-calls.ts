@@ -5,7 +5,7 @@ import type { WorkerMessage } from "../../../src/verify/worker-process.ts";
 import type { PaceSampler } from "../pace.ts";
 
 /** The calls that are held to their deadline. */
-export type CallKind = "commit" | "read" | "past read" | "readRequest" | "log" | "count" | "health";
+export type CallKind = "commit" | "position" | "read" | "past read" | "readRequest" | "log" | "count" | "health";
 
 /** One call as its caller saw it. `ended` and `tookMs` are missing while it has not come back. */
 export interface Call {
@@ -57,6 +57,7 @@ export class CallRecorder {
   store(store: Store): Store {
     return {
       ...store,
+      position: () => this.record("position", () => store.position()),
       read: (ranges, options) => this.record(options?.at === undefined ? "read" : "past read", () => store.read(ranges, options)),
       commit: (commit) => this.record("commit", () => store.commit(commit)),
       readRequest: (key) => this.record("readRequest", () => store.readRequest(key)),

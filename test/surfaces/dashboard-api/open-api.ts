@@ -1,11 +1,13 @@
 import { onTestFinished } from "vitest";
 import type { Principal } from "../../../src/domain/identity/principal.ts";
+import { systemNamespace } from "../../../src/domain/keyspace.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import type { Clock } from "../../../src/kernel/clock.ts";
 import { isHoldfastError } from "../../../src/kernel/errors.ts";
 import type { Log } from "../../../src/kernel/log.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
-import { openNamespaceStore } from "../../../src/store/namespace-store.ts";
+import { engineFacts } from "../../../src/store/engine-facts.ts";
+import { openNamespaceStore, openReservedStore } from "../../../src/store/namespace-store.ts";
 import type { Engine } from "../../../src/store/store.ts";
 import type { ApiRequest, ApiRoute, ServerSentEvent } from "../../../src/surfaces/dashboard/api-route.ts";
 import { openApiRoutes } from "../../../src/surfaces/dashboard/routes.ts";
@@ -33,9 +35,9 @@ export interface Api {
 export function openApi({ engine, clock, readOnly = false }: { readonly engine: Engine; readonly clock: Clock; readonly readOnly?: boolean }): Api {
   const logged: Api["logged"] = [];
   const log: Log = (level, event, facts = {}) => void logged.push({ level, event, facts });
-  const routes = openApiRoutes({ log, readOnly, operator: person.name });
+  const routes = openApiRoutes({ log, readOnly, operator: person.name, system: openReservedStore(engine, systemNamespace, clock), namespaces: () => engine.namespaces() });
   const store = openNamespaceStore(engine, "team", clock);
-  const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, engine };
+  const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, ...engineFacts(engine) };
   const baseOf = (writer: string): ToolBase => ({ store, clock, writer, server });
 
   async function ask(method: ApiRoute["method"], path: string, more: Partial<ApiRequest>, principal = person) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newRateMemory, readCommitRate } from "../../../src/domain/overview/commit-rate.ts";
+import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import type { ActivityAnswer, Overview, RunDetail } from "../../../src/surfaces/dashboard/api.ts";
 import { engines } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -23,6 +24,35 @@ describe("the overview", () => {
     });
     expect(overview.commitsPerMinute.minutes).toHaveLength(60);
     expect(overview.commitsPerMinute).toMatchObject({ complete: true });
+  });
+
+  test("is of one moment: a run that somebody takes meanwhile is still without a worker, and its lease not held", async () => {
+    const clock = manualClock();
+    const engine = new MemoryEngine(clock);
+    let onRead: (() => Promise<unknown>) | undefined;
+    const interleaved = new Proxy(engine, {
+      get(target, name) {
+        const member = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        return async (...args: unknown[]) => {
+          const answer = await member.apply(target, args);
+          const then = name === "read" || name === "position" ? onRead : undefined;
+          onRead = then === undefined ? onRead : undefined;
+          await then?.();
+          return answer;
+        };
+      },
+    });
+    const [api, other] = [openApi({ engine: interleaved, clock }), openApi({ engine, clock })];
+    await other.agent("workflow_create", { name: "job", run_id: "r" });
+    await other.agent("workflow_claim", { run_id: "r", agent_id: "a", ttl_seconds: 30 });
+    clock.advance(31_000);
+    const { revision } = await other.base.store.position();
+    onRead = () => other.agent("workflow_claim", { run_id: "r", agent_id: "b" });
+    const overview = await api.get<Overview>(path);
+    expect(onRead).toBeUndefined();
+    expect(overview).toMatchObject({ revision, stuck: [{ kind: "run", id: "r", why: expect.stringContaining("a stopped") }] });
+    expect((await other.get<Overview>(path)).stuck).toEqual([]);
   });
 
   test("counts what there is, and tells how runs ended and how long they took from their first worker on", async () => {

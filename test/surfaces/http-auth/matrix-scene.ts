@@ -41,7 +41,7 @@ export async function openScene({ flags = {}, ...options }: HttpServerOptions = 
       port: server.port,
       readOnly: false,
       tools: catalog,
-      apiRoutes: openApiRoutes({ log: silentLog, readOnly: false, operator: "operator" }),
+      apiRoutes: openApiRoutes({ log: silentLog, readOnly: false, operator: "operator", system: server.serving.system, namespaces: () => engine.namespaces() }),
       callers,
       marks: async () => ({ own: await markOf(namespaces.own), foreign: await markOf(namespaces.foreign) }),
       ...more,

@@ -3,6 +3,7 @@ import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { everything } from "../../../src/store/ranges.ts";
+import type { Engine } from "../../../src/store/store.ts";
 import type { ApiRoute } from "../../../src/surfaces/dashboard/api-route.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
@@ -89,13 +90,15 @@ describe("the matrix sees a planted hole", () => {
   });
 
   test("a route of the server's own that reads where it likes, whatever it declares", async () => {
+    let whole: Engine | undefined;
     const peek: ApiRoute = {
       method: "GET",
       path: "/api/ns/:namespace/peek",
       needs: "read",
-      handle: async ({ base }) => ({ json: (await base.server.engine.read(namespaces.foreign, [everything], {})).entries }),
+      handle: async () => ({ json: (await whole?.read(namespaces.foreign, [everything], {}))?.entries ?? [] }),
     };
-    const { matrix } = await openScene({ apiRoutes: [peek] });
+    const { matrix, engine } = await openScene({ apiRoutes: [peek] });
+    whole = engine;
     const { leaks } = await matrix({ apiRoutes: [peek], only: /peek/ });
     expect(leaks).toContainEqual(expect.stringMatching(/^read token: api: GET .*peek in own: the answer shows what only the namespace foreign holds/));
   });

@@ -6,7 +6,7 @@ import { mcpHeaders, startHttpServer, toolCall } from "../../support/http-server
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { _meta } = toolCall("x").params;
-const routes = openApiRoutes({ log: () => {}, readOnly: false, operator: "someone" });
+const routes = openApiRoutes({ log: () => {}, readOnly: false, operator: "someone", system: undefined as never, namespaces: async () => [] });
 /** A view that shows one thing needs to be told which. */
 const named: Readonly<Record<string, string>> = { key: "?key=a", note: "?id=a", run: "?id=a", checkpoint: "?id=a", search: "?q=a", events: "?after=0" };
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/domain/identity/principal.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
+import { engineFacts } from "../../../src/store/engine-facts.ts";
 import { Tenants } from "../../../src/surfaces/http/tenants.ts";
 import { McpContexts as McpTenants } from "../../../src/surfaces/mcp/http/mcp-contexts.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
@@ -16,7 +17,7 @@ const mirror = {} as never;
 const tenants = new Tenants({
   engine,
   clock,
-  server: { version: "1", startedAtMs: 0, claimTtlMs: 1, engine, surroundings, mirror },
+  server: { version: "1", startedAtMs: 0, claimTtlMs: 1, ...engineFacts(engine), surroundings, mirror },
   tools: catalog,
   defaultNamespace: "main",
   namespacesMax: 3,

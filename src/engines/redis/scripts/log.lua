@@ -1,9 +1,11 @@
 -- The log by revision or (ARG.narrow) by key, between ARG.after and ARG.before ('' = no end). ARG.recorded: only rows with a record; ARG.writer: '' = any.
 -- The others: ARG.kind_count kinds (-1 = any), each as a record of that kind begins; the number of ranges, four arguments each for the filter and two each for the keys.
--- Answers: facts, how far it looked ('' = to the end), then id, header, value. A row more than asked for tells that there is more.
+-- ARG.previous: also the value that the row before put under the key; ARG.values_bytes_max: how many bytes of values are read ('' = any).
+-- Answers: facts, how far it looked ('' = to the end), then id, header, value (nil = unread), previous value. A row more than asked for tells that there is more.
 local limit, reverse, wanted, after = tonumber(ARG.limit), ARG.reverse == '1', ARG.values == '1', tonumber(ARG.after)
 local last = math.min(revision, ARG.before ~= '' and tonumber(ARG.before) - 1 or revision)
 local recorded, writer, narrow, kind_count = ARG.recorded == '1', ARG.writer, ARG.narrow == '1', tonumber(ARG.kind_count)
+local with_previous, values_max, values_bytes = ARG.previous == '1', tonumber(ARG.values_bytes_max) or math.huge, 0
 local out, n, count, first, previous = {facts, ''}, 2, 0, nil, nil
 if last <= after then return out end
 local at = ARG.rest
@@ -27,8 +29,17 @@ local tail = '^[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)%
 -- Takes a matching row; true when the page is full and shows that there is more.
 local function take(id, row)
   local rev = rev_of(id)
-  out[n + 1], out[n + 2], out[n + 3] = id, row[2][2], wanted and row[2][4] or ''
-  n, count = n + 3, count + 1
+  local value, before = '', ''
+  if wanted and values_bytes >= values_max then value = false
+  elseif wanted then
+    value = row[2][4]
+    local prev = with_previous and match(row[2][2], '^[^%z]*') or ''
+    local earlier = prev ~= '' and row_at(prev)
+    if earlier then before = earlier[2][4] end
+    values_bytes = values_bytes + #value + #before
+  end
+  out[n + 1], out[n + 2], out[n + 3], out[n + 4] = id, row[2][2], value, before
+  n, count = n + 4, count + 1
   first = first or rev
   return count > limit and rev ~= first
 end

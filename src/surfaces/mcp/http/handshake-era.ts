@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { HoldfastError, isHoldfastError } from "../../../kernel/errors.ts";
 import type { Log } from "../../../kernel/log.ts";
-import { keyRange } from "../../../store/ranges.ts";
 import type { DirectAnswer } from "../direct-answers.ts";
 import { eraEnvelopeOf } from "../era-envelope.ts";
 import { handshakeVersions } from "../greeting.ts";
@@ -190,7 +189,7 @@ export class HandshakeEra {
     const subscriptions = {
       subscribe: async (uri: string) => {
         if (session === undefined) throw noSession();
-        const { revision } = await access.base.store.read(keyRange("state/"), { limit: 1, values: false });
+        const { revision } = await access.base.store.position();
         await sessions.subscribe(session, access, uri, revision);
       },
       unsubscribe: async (uri: string) => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { mcpSessionKeys } from "../../../domain/keyspace.ts";
+import { number, object, storedAs, string } from "../../../domain/stored-record.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { HoldfastError } from "../../../kernel/errors.ts";
 import { randomBase64Url } from "../../../kernel/ids.ts";
@@ -119,7 +120,7 @@ export class McpSessions {
     const entry = await this.#entry(id, caller);
     if (entry === undefined) return undefined;
     const uris = new Map<string, Revision>();
-    for await (const entries of this.#subscriptions(entry.key)) for (const { value } of entries) uris.set(subscriptionOf(value).uri, subscriptionOf(value).since);
+    for await (const entries of this.#subscriptions(entry.key)) for (const { uri, since } of entries.map(toSubscription)) uris.set(uri, since);
     return uris;
   }
 
@@ -177,13 +178,14 @@ export class McpSessions {
   }
 
   /** What it subscribed to lives twice as long, so that it is renewed in time however late the session was used. */
-  async #renew({ key, version, value }: Entry): Promise<void> {
-    const renewed = await this.#store.commit({ checks: [{ key, version }], writes: [sessionPut(key, recordOf(value), sessionTtlMs)], writer: systemWriter });
+  async #renew(entry: Entry): Promise<void> {
+    const { key, version } = entry;
+    const renewed = await this.#store.commit({ checks: [{ key, version }], writes: [sessionPut(key, toSessionRecord(entry), sessionTtlMs)], writer: systemWriter });
     // Another node has renewed it, or it was changed just now.
     if (!renewed.ok) return;
     for await (const entries of this.#subscriptions(key)) {
       const checks = entries.map((each) => ({ key: each.key, version: each.version }));
-      const writes = entries.map((each) => subscriptionPut(each.key, subscriptionOf(each.value)));
+      const writes = entries.map((each) => subscriptionPut(each.key, toSubscription(each)));
       if (writes.length > 0) await this.#store.commit({ checks, writes, writer: systemWriter });
     }
   }
@@ -207,7 +209,7 @@ export class McpSessions {
 
   async #bytesOf(owner: string): Promise<number> {
     const { entries } = await this.#store.read(mcpSessionKeys.of(owner), { limit: limits.readEntriesMax });
-    return entries.reduce((sum, { value }) => sum + recordOf(value).bytes, 0);
+    return entries.reduce((sum, entry) => sum + toSessionRecord(entry).bytes, 0);
   }
 
   async #change(session: McpSession, caller: SessionCaller, uri: string, decide: Decide): Promise<void> {
@@ -222,7 +224,7 @@ export class McpSessions {
           if (entry === undefined) throw new HoldfastError("not_found", "The session has ended.");
           const next = await decide(
             entries.some((each) => each.key === subscription),
-            recordOf(entry.value),
+            toSessionRecord(entry),
           );
           if (next === undefined) return { answer: undefined };
           const { put, ...record } = next;
@@ -262,8 +264,8 @@ const digest = (text: string): string => createHash("sha256").update(text).diges
 const sessionOf = (id: string): McpSession => ({ id, label: `session-${digest(id).slice(0, 12)}` });
 const ownerOf = ({ owner, key }: SessionCaller): string => owner ?? key;
 const keyOf = (id: string, caller: SessionCaller): string => mcpSessionKeys.key(ownerOf(caller), caller.key, id);
-const recordOf = (value: Entry["value"]): SessionRecord => value as unknown as SessionRecord;
-const subscriptionOf = (value: Entry["value"]): SubscriptionRecord => value as unknown as SubscriptionRecord;
+const toSessionRecord = storedAs(object<SessionRecord>({ count: number, bytes: number }));
+const toSubscription = storedAs(object<SubscriptionRecord>({ uri: string, since: number }));
 const sessionPut = (key: string, { count, bytes }: SessionRecord, ttlMs: number): Put => ({ op: "put", key, value: { count, bytes }, ttlMs });
 const subscriptionPut = (key: string, { uri, since }: SubscriptionRecord): Put => ({ op: "put", key, value: { uri, since }, ttlMs: 2 * sessionTtlMs });
 const tooMuch = (problem: string): HoldfastError => new HoldfastError("limit_exceeded", problem, { hint: "Unsubscribe from resources you no longer need." });

@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
 import type { Log } from "../../../kernel/log.ts";
-import { keyRange } from "../../../store/ranges.ts";
 import type { Revision } from "../../../store/store.ts";
 import { eventOf, startEvents } from "./answer-http.ts";
 import { DueUpdates } from "./due-updates.ts";
@@ -93,7 +92,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
 
   async #begin(): Promise<void> {
     const { context, response, primes } = this.#options;
-    const { revision } = await context.access.base.store.read(keyRange("state/"), { limit: 1, values: false });
+    const { revision } = await context.access.base.store.position();
     // One that is not there yet: the store was put back to an earlier day.
     if (this.#resumeAfter > revision) this.#resumeAfter = 0;
     await this.#hear();

@@ -1,12 +1,11 @@
-import type { JournalEntry } from "../../domain/journal/journal-entry.ts";
-import { entryIndex } from "../../domain/journal/journal-entry.ts";
-import { journalKeys, knowledgeKeys, researchKeys } from "../../domain/keyspace.ts";
-import { noteWrite } from "../../domain/knowledge/knowledge.ts";
-import type { NoteContent } from "../../domain/knowledge/note.ts";
-import type { ResearchContent } from "../../domain/research/checkpoint.ts";
-import { checkpointWrites } from "../../domain/research/checkpoints.ts";
 import type { Json } from "../../kernel/json.ts";
 import type { IndexedText } from "../../store/store.ts";
+import { entryIndex, fromStoredEntry } from "../journal/journal-entry.ts";
+import { journalKeys, knowledgeKeys, researchKeys } from "../keyspace.ts";
+import { noteWrite } from "../knowledge/knowledge.ts";
+import { toNoteContent } from "../knowledge/note.ts";
+import { toResearch } from "../research/checkpoint.ts";
+import { checkpointWrites } from "../research/checkpoints.ts";
 
 /** May what is under this key be found by its text? */
 export const isFindable = (key: string): boolean => [journalKeys.entries, researchKeys.all, knowledgeKeys.all].some(({ start }) => key.startsWith(start));
@@ -18,12 +17,12 @@ export const isFindable = (key: string): boolean => [journalKeys.entries, resear
 export function findableText(key: string, value: Json): IndexedText | undefined {
   try {
     if (key.startsWith(journalKeys.entries.start)) {
-      const entry = value as unknown as JournalEntry;
+      const entry = fromStoredEntry({ key, value });
       return entryIndex(entry.global ? "global" : entry.workspace.id, entry);
     }
-    if (key.startsWith(knowledgeKeys.all.start)) return noteWrite(knowledgeKeys.nameOf(key), value as unknown as NoteContent, "save").index;
+    if (key.startsWith(knowledgeKeys.all.start)) return noteWrite(knowledgeKeys.nameOf(key), toNoteContent({ key, value }), "save").index;
     if (!key.startsWith(researchKeys.all.start)) return undefined;
-    const [write] = checkpointWrites(researchKeys.idOf(key), value as unknown as ResearchContent, { savedAtMs: 0, seenRevision: 0 });
+    const [write] = checkpointWrites(researchKeys.idOf(key), toResearch({ key, value }), { savedAtMs: 0, seenRevision: 0 });
     return write?.op === "put" ? write.index : undefined;
   } catch {
     return undefined;

@@ -1,0 +1,2 @@
+-- The namespace's facts alone.
+return {facts}
