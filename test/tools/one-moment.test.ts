@@ -25,6 +25,7 @@ async function openInterleaved({ openOnClock, freshUrl }: EngineUnderTest): Prom
   onTestFinished(() => engine[Symbol.asyncDispose]());
   let change: (() => Promise<unknown>) | undefined;
   let changes = 0;
+  let changing = Promise.resolve();
   const interleaved = new Proxy(engine, {
     get(target, name) {
       const member = Reflect.get(target, name, target);
@@ -32,10 +33,13 @@ async function openInterleaved({ openOnClock, freshUrl }: EngineUnderTest): Prom
       if (name !== "read" && name !== "position") return member.bind(target);
       return async (...args: Parameters<Engine["read"]>) => {
         const snapshot = await member.apply(target, args);
-        if (change !== undefined) {
+        // One after another: several reads may be on their way at once.
+        changing = changing.then(async () => {
+          if (change === undefined) return;
           changes += 1;
           await change();
-        }
+        });
+        await changing;
         return snapshot;
       };
     },
