@@ -36,6 +36,11 @@ export function requireList<Item>(value: unknown, field: string, countMax: numbe
   return value.map((each, i) => item(each, `${field}[${i}]`));
 }
 
+const wordings = { countMax: 3, bytesMax: 8_192 } as const;
+
+/** Other wordings of a query: each is a search's worth of work. */
+export const requireWordings = (also: unknown): readonly string[] => requireList(also, "also", wordings.countMax, (item, field) => requireText(item, field, wordings.bytesMax));
+
 /** The last moment that a date can show. */
 const timeMsMax = 8_640_000_000_000_000;
 

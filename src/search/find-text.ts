@@ -40,6 +40,8 @@ interface Found {
 }
 
 interface Search extends Found {
+  /** How many wordings differ and have a word to look for. */
+  readonly wordings: number;
   /** How well the best of some stored questions, each as its terms, is the best of the wordings. 0 to 1. */
   matchOf(questions: readonly ReadonlySet<string>[]): number;
   /** Do these terms of the question together single out a few notes? */
@@ -48,13 +50,16 @@ interface Search extends Found {
 
 /** Everything that has a word of the question, best first, as of one revision. One engine search for all wordings. */
 export async function searchHits(store: Store, { areas, question, also = [] }: TextQuery): Promise<Search> {
-  const wordings = [question, ...also].map((wording) => questionTerms(wording, also.length === 0 ? withSynonyms : withoutSynonyms)).filter((wording) => wording.length > 0);
+  // The same wording twice agrees with itself and says nothing.
+  const asked = [...new Set([question, ...also])].filter((wording) => questionTerms(wording, withoutSynonyms).length > 0);
+  const wordings = asked.map((wording) => questionTerms(wording, asked.length > 1 ? withoutSynonyms : withSynonyms));
   const terms = termsOf(wordings);
   const answer = await store.search({ areas: areas.flatMap((area) => [currentArea(area), ...formerAreas(area)]), terms });
   const rarities = raritiesOf(answer);
   return {
     hits: rank(wordings, answer).map((hit) => ({ ...hit, grade: gradeOf(hit, wordings.length) })),
     revision: answer.revision,
+    wordings: wordings.length,
     matchOf: openMatcher(wordings, answer),
     isTelling: (some) => some.reduce((sum, term) => sum + (rarities[terms.indexOf(term)] ?? 0), 0) > chanceOf(answer) - commonNotes,
   };

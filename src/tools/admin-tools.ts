@@ -67,7 +67,8 @@ export const sidecarReset = defineTool({
   name: "sidecar_reset",
   title: "Clear the namespace",
   description:
-    "Delete everything in this namespace. confirm must equal the namespace's name, else nothing happens. A backup of this namespace is written first where the store is a file; its name is returned.",
+    "Delete everything in this namespace. confirm must equal the namespace's name, else nothing happens. A store file is backed up first, this namespace alone; the backup's name is returned.",
+  pointers: [{ to: ["sidecar_health"], text: "sidecar_health shows the name." }],
   toolset: "admin",
   effect: "destructive",
   input: z.strictObject({

@@ -82,7 +82,7 @@ type Action = (context: ToolContext, args: Arguments, workspace: Workspace, styl
 export const checkpoint = defineTool({
   name: "checkpoint",
   title: "Work journal",
-  description: `Work journal, per repository. description: save what you did (questions: that it answers); query: search (also: other wordings; limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, its session's highlights and what is open. workspace: folder or name, else detected. global: for every workspace.`,
+  description: `Work journal, per repository. description: save what you did (questions: that it answers); query: search (also: other wordings; limit: default ${limit.search}); range (7d, today, 2026-01-31): timeline; nothing: restore the last entry, highlights and open work. workspace: folder or name, else detected. global: for every workspace.`,
   toolset: "journal",
   effect: "write",
   input,

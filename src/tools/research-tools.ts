@@ -18,7 +18,8 @@ export const saveCheckpointTool = defineTool({
   name: "save_checkpoint",
   title: "Save a research checkpoint",
   description:
-    "Save where a line of research stands, for good. questions: that it answers; trigger: default synthesis; continues: an earlier id. duplicate_of: an equal one (nothing new is saved) or a near one.",
+    "Save where a line of research stands, for good. questions: that it answers; trigger: default synthesis; continues: an earlier id. duplicate_of: an equal one (nothing is saved) or a near one.",
+  pointers: [{ to: ["save_knowledge"], text: "Single facts: save_knowledge." }],
   toolset: "research",
   effect: "write-idempotent",
   input: researchInput,

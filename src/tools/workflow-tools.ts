@@ -162,7 +162,7 @@ export const workflowResume = defineTool({
 export const workflowStatus = defineTool({
   name: "workflow_status",
   title: "Show a run's status",
-  description: "One run's status, last step, holder and times. lapsed_agent_id: whose claim ran out. An unknown run_id is the error not_found.",
+  description: "One run's status, last step, holder and times. lapsed_agent_id: whose claim ran out.",
   pointers: [{ to: ["workflow_resume"], text: "Its outputs: workflow_resume." }],
   toolset: "workflow",
   effect: "read",

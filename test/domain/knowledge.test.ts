@@ -225,6 +225,12 @@ describe("questions and other wordings", () => {
     expect(await idsOf(scope, "how long do cats sleep at night", { also: ["feline sleep duration", "hours of rest of a kitten"] })).toEqual([]);
   });
 
+  test("the same wording again agrees with nothing but itself", async () => {
+    const scope = await openWith(asked);
+    const question = "who pays for the bucket";
+    expect(await recall(scope, question, { also: [question, question] })).toEqual(await recall(scope, question));
+  });
+
   test("a note that may be about something else is named by its first words and not handed over", async () => {
     const scope = await openWith(asked);
     const { notes, maybe } = await recall(scope, "bucket pricing");

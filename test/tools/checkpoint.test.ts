@@ -455,6 +455,17 @@ describe("arguments of another action", () => {
     ]);
   });
 
+  test("at most three other wordings are taken", async () => {
+    const { call } = openTools();
+    for (const [tool, args] of [
+      ["checkpoint", { query: "queue" }],
+      ["list_checkpoints", { query: "queue" }],
+      ["recall_knowledge", { query: "queue" }],
+      ["resume", { query: "queue" }],
+    ] as const)
+      await expect(call(tool, { ...args, also: ["a", "b", "c", "d"] }), tool).rejects.toThrow("also: may have 3 items");
+  });
+
   test("a search for yesterday ends with the day", async () => {
     const { call, clock } = await openJournal();
     clock.advance(86_400_000);

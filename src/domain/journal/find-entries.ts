@@ -7,6 +7,7 @@ import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { journalKeys } from "../keyspace.ts";
 import { matchedWords } from "../matched-words.ts";
+import { requireWordings } from "../read-fields.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { noWorkspaceId } from "../workspace/workspace.ts";
 import { globalJournal } from "./journal.ts";
@@ -115,6 +116,7 @@ export async function searchEntries(
   }: Pick<EntryQuery, "workspace" | "limit" | "fromMs" | "untilMs"> & { readonly query: string; readonly also?: readonly string[] },
 ): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }> {
   if (query.trim() === "") throw invalidInput("query", "must have a word to look for; it is empty");
+  requireWordings(also);
   const found = await findText(store, {
     areas: journalIdsOf(workspace).map(journalKeys.area),
     question: query,

@@ -1,13 +1,14 @@
 import { estimateTokens } from "../../kernel/tokens.ts";
 import type { Hit } from "../../search/find-text.ts";
 import { isAnswered, searchHits } from "../../search/find-text.ts";
-import { tokens } from "../../search/tokenizer.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { knowledgeKeys } from "../keyspace.ts";
 import { matchedWords } from "../matched-words.ts";
-import { requireList, requireText } from "../read-fields.ts";
+import { wordStems } from "../near-text.ts";
+import { requireText, requireWordings } from "../read-fields.ts";
+import { onOneLine } from "../stored-text.ts";
 import { toNote } from "./knowledge.ts";
 import type { Note, Trust } from "./note.ts";
 import { isRecallable, requireSkill } from "./note.ts";
@@ -51,7 +52,6 @@ export interface Recall {
 }
 
 export const queryBytesMax = 8_192;
-export const alsoMax = 3;
 const maybeMax = 3;
 const titleLength = 120;
 const candidatesMax = 50;
@@ -64,17 +64,17 @@ const trustWeights: Record<Trust, number> = { quarantined: 0, low: 0.5, medium: 
 /** The notes that answer a question best, inside a budget. One that would break it is left out, and smaller ones are still tried. */
 export async function recallNotes({ store }: Pick<Scope, "store">, { query, also, skill, limit, maxTokens, lookedAtMax }: RecallInput): Promise<Recall> {
   requireText(query, "query", queryBytesMax);
-  const wordings = requireList(also, "also", alsoMax, (item, field) => requireText(item, field, queryBytesMax));
+  const others = requireWordings(also);
   const areas = [knowledgeKeys.area(undefined), ...(skill === undefined ? [] : [knowledgeKeys.area(requireSkill(skill))])];
-  const found = await searchHits(store, { areas, question: query, also: wordings });
+  const found = await searchHits(store, { areas, question: query, also: others });
   // A hit of any grade may still have a keyword that was asked for.
   const graded = (grade: Hit["grade"]): readonly Hit[] =>
     found.hits
       .slice(0, searchedMax)
       .filter((hit) => hit.grade === grade)
       .slice(0, candidatesMax);
-  const hits = [...graded("sure"), ...graded("maybe"), ...(wordings.length === 0 ? graded(undefined) : [])].slice(0, lookedAtMax);
-  const asked = wordTerms(query);
+  const hits = [...graded("sure"), ...graded("maybe"), ...(found.wordings > 1 ? [] : graded(undefined))].slice(0, lookedAtMax);
+  const asked = wordStems(query);
   const sure: RecalledNote[] = [];
   const possible: RecalledNote[] = [];
   const readAtOnce = lookedAtMax ?? batch;
@@ -88,16 +88,16 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, also
       // Somebody may have withdrawn it since the search.
       if (!isRecallable(note)) continue;
       const hit = some.find(({ key }) => key === entry.key) as Hit;
-      const keyword = note.keywords.map((each) => [...wordTerms(each)]).find((terms) => terms.length > 0 && terms.every((term) => asked.has(term)));
+      const keyword = note.keywords.map((each) => [...wordStems(each)]).find((terms) => terms.length > 0 && terms.every((term) => asked.has(term)));
       // Somebody wrote the keyword down to find the note by: all of it in the question is enough. Several wordings tell more than a keyword does.
-      const isAnswer = note.questions === undefined ? hit.grade === "sure" : isAnswered(hit, found.matchOf(note.questions.map(wordTerms)), wordings.length + 1);
-      const isSure = isAnswer || (keyword !== undefined && wordings.length === 0 && found.isTelling(keyword));
+      const isAnswer = note.questions === undefined ? hit.grade === "sure" : isAnswered(hit, found.matchOf(note.questions.map(wordStems)), found.wordings);
+      const isSure = isAnswer || (keyword !== undefined && found.wordings === 1 && found.isTelling(keyword));
       if (!isSure && hit.grade === undefined && keyword === undefined) continue;
       (isSure ? sure : possible).push({
         ...note,
         tokens: estimateTokens(note.content),
         score: hit.score * trustWeights[note.trust],
-        why: matchedWords(hit.matched, [query, ...wordings].join("\n"), textOf(note)),
+        why: matchedWords(hit.matched, [query, ...others].join("\n"), textOf(note)),
         revision: entry.revision,
       });
     }
@@ -117,15 +117,10 @@ export async function recallNotes({ store }: Pick<Scope, "store">, { query, also
   const maybe = possible
     .sort(byScore)
     .slice(0, maybeMax)
-    .map(({ id, skill: of, content, why }) => ({ id, ...(of === undefined ? {} : { skill: of }), title: titleOf(content), why }));
+    .map(({ id, skill: of, content, why }) => ({ id, ...(of === undefined ? {} : { skill: of }), title: onOneLine(content, titleLength), why }));
   return { notes, maybe, totalTokens, omitted, nowMs: nowMs ?? (await store.position()).nowMs };
 }
 
 const byScore = (a: RecalledNote, b: RecalledNote): number => b.score - a.score;
 
 const textOf = ({ content, keywords, questions = [] }: Note): string => [content, ...keywords, ...questions].join("\n");
-
-const titleOf = (content: string): string => content.trim().replaceAll(/\s+/gu, " ").slice(0, titleLength);
-
-/** The words of a text, by their stems. */
-const wordTerms = (text: string): ReadonlySet<string> => new Set([...tokens(text)].filter(({ role }) => role === "word" || role === "characters").map(({ term }) => term));

@@ -3,6 +3,7 @@ import { keyRange } from "../../store/ranges.ts";
 import type { Entry, Store } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { researchKeys } from "../keyspace.ts";
+import { requireWordings } from "../read-fields.ts";
 import { number, object, optional, storedAs, string } from "../stored-record.ts";
 import { toResearch } from "./checkpoint.ts";
 
@@ -88,7 +89,7 @@ async function newestFirst(store: Store, { skill, workspace, limit, after }: Lis
 
 /** A position is a place in the ranking. */
 async function bestFirst(store: Store, { also, skill, workspace, limit, after }: ListQuery, question: string): Promise<CheckpointPage> {
-  const { hits } = await findText(store, { areas: [researchKeys.area], question, also, limit: lookedAtMax });
+  const { hits } = await findText(store, { areas: [researchKeys.area], question, also: requireWordings(also), limit: lookedAtMax });
   const found: CheckpointSummary[] = [];
   let position = after === undefined ? 0 : Number(after);
   while (position < hits.length) {
